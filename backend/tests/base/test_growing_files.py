@@ -32,15 +32,15 @@ def write_steps(path: Path, *steps: int, note: str = "") -> None:
 
 
 def test_a_file_that_is_not_there_yet_is_empty_and_grows(path: Path, file: GrowingFile) -> None:
-    assert not file.look()
+    assert not file.refresh()
     assert file.read(0, 10) == b""
     append(path, "one\n")
     assert file.read(0, 10) == b"", "nothing changes between two looks"
-    assert file.look()
+    assert file.refresh()
     assert file.read(0, 10) == b"one\n"
     append(path, "two\n")
-    assert file.look()
-    assert not file.look()
+    assert file.refresh()
+    assert not file.refresh()
     assert (file.read(4, 2), file.read(4, 10)) == (b"tw", b"two\n")
     assert file.read(8, 10) == file.read(99, 1) == b""
     assert file.version == 0
@@ -50,53 +50,53 @@ def test_a_file_that_was_cut_back_and_written_on_keeps_what_both_begin_with(
     path: Path, file: GrowingFile
 ) -> None:
     write_steps(path, 1, 2, 3, 4, note="first")
-    file.look()
+    file.refresh()
     length = file.num_bytes
     keep_json_lines(path, lambda line: line["step"] <= 2)
     write_steps(path, 3, 4, 5, note="again")
-    assert file.look()
+    assert file.refresh()
     assert file.version == 1
-    assert file.kept_of(length, 0) == length // 2
-    assert file.kept_of(length // 4, 0) == length // 4
-    assert file.kept_of(length, 1) == length
-    assert file.line_before(file.kept_of(length, 0)) == b'{"step": 2, "note": "first"}\n'
+    assert file.valid_prefix(length, 0) == length // 2
+    assert file.valid_prefix(length // 4, 0) == length // 4
+    assert file.valid_prefix(length, 1) == length
+    assert file.line_before(file.valid_prefix(length, 0)) == b'{"step": 2, "note": "first"}\n'
 
 
 def test_two_cuts_between_two_looks_are_one(path: Path, file: GrowingFile) -> None:
     write_steps(path, 1, 2, 3, note="first")
-    file.look()
+    file.refresh()
     length = file.num_bytes
     for last_kept in (2, 1):
         keep_json_lines(path, lambda line, last_kept=last_kept: line["step"] <= last_kept)
         write_steps(path, 2, 3, 4, note="again")
-    file.look()
-    assert (file.version, file.kept_of(length, 0)) == (1, length // 3)
+    file.refresh()
+    assert (file.version, file.valid_prefix(length, 0)) == (1, length // 3)
 
 
 def test_a_copy_with_the_same_lines_takes_nothing_back(path: Path, file: GrowingFile) -> None:
     write_steps(path, *range(5_000))
     append(path, '{"step": 9')  # torn by the end of a process
-    file.look()
+    file.refresh()
     whole = path.read_bytes().rfind(b"\n") + 1
     keep_json_lines(path, lambda line: True)
     write_steps(path, 5_000)
-    file.look()
-    assert (file.version, file.kept_of(whole, 0)) == (1, whole)
+    file.refresh()
+    assert (file.version, file.valid_prefix(whole, 0)) == (1, whole)
     assert file.read(whole, 100) == b'{"step": 5000, "note": ""}\n'
 
 
 def test_an_emptied_file_is_read_from_its_beginning(path: Path, file: GrowingFile) -> None:
     append(path, "a long line\n")
-    file.look()
+    file.refresh()
     path.write_text("new\n")
-    file.look()
-    assert (file.kept_of(12, 0), file.read(0, 10)) == (0, b"new\n")
+    file.refresh()
+    assert (file.valid_prefix(12, 0), file.read(0, 10)) == (0, b"new\n")
 
 
 def test_the_line_before_a_place_is_found_however_long_it_is(path: Path, file: GrowingFile) -> None:
     long = "x" * 200_000
     append(path, f"short\n{long}\nend\n")
-    file.look()
+    file.refresh()
     assert file.line_before(6) == b"short\n"
     assert file.line_before(6 + 200_001) == f"{long}\n".encode()
     assert file.line_before(0) == file.line_before(file.num_bytes + 1) == b""
@@ -104,19 +104,19 @@ def test_the_line_before_a_place_is_found_however_long_it_is(path: Path, file: G
 
 def test_the_last_lines_are_found_from_the_end(path: Path, file: GrowingFile) -> None:
     append(path, "one\ntwo\n\ntorn")
-    file.look()
-    assert [file.place_of_last_lines(number) for number in range(6)] == [13, 9, 8, 4, 0, 0]
+    file.refresh()
+    assert [file.offset_of_last_lines(number) for number in range(6)] == [13, 9, 8, 4, 0, 0]
 
 
 def test_a_file_that_was_removed_can_be_read_to_its_end(path: Path, file: GrowingFile) -> None:
     append(path, "one\n")
-    file.look()
+    file.refresh()
     path.unlink()
-    assert not file.look()
+    assert not file.refresh()
     assert file.read(0, 10) == b"one\n"
 
 
 def test_what_is_no_file_is_an_error_with_a_next_step(tmp_path: Path) -> None:
     (tmp_path / "name").write_text("a file")
     with pytest.raises(StorageError, match="permission"):
-        GrowingFile(tmp_path / "name" / "lines.jsonl").look()
+        GrowingFile(tmp_path / "name" / "lines.jsonl").refresh()

@@ -63,7 +63,7 @@ def test_metrics_tell_the_state_of_the_queue(store: Home, client: TestClient) ->
 def test_metrics_count_lease_losses_and_waits_from_the_database(store: Home, client: TestClient) -> None:
     claims = {run_id: claimed(store, run_id) for run_id in ("quick", "slow")}
     for run_id, wait_s in (("quick", 4), ("slow", 1_000)):
-        assert RunRepository(store.database).lose(run_id, claims[run_id].lease.token, "nobody beats")
+        assert RunRepository(store.database).requeue(claims[run_id].lease, "lease-lost", "nobody beats")
         values = {"created_at": NOON, "started_at": NOON + timedelta(seconds=wait_s)}
         with writing(store.database) as connection:
             connection.execute(update(runs).where(runs.c.id == run_id).values(values))

@@ -24,8 +24,8 @@ def run(store: Home) -> WrittenRun:
     return WrittenRun(store)
 
 
-def live_runs(store: Home, *, look_every_s: float = 0.01) -> LiveRuns:
-    return LiveRuns(store, threading.Event(), look_every_s=look_every_s)
+def live_runs(store: Home, *, poll_every_s: float = 0.01) -> LiveRuns:
+    return LiveRuns(store, threading.Event(), poll_every_s=poll_every_s)
 
 
 async def view(live: LiveRuns, run_id: str, *, heartbeat_s: float = NEVER_S) -> AsyncGenerator[bytes, None]:
@@ -57,7 +57,7 @@ def counted_statements(store: Home) -> Iterator[list[str]]:
 
 def statements_for(store: Home, run: WrittenRun, *, num_viewers: int) -> list[str]:
     async def main() -> list[str]:
-        live = live_runs(store, look_every_s=NEVER_S)
+        live = live_runs(store, poll_every_s=NEVER_S)
         texts = await asyncio.gather(*(text_of(view(live, run.run_id)) for _ in range(num_viewers)))
         await live.close()
         return texts
@@ -177,7 +177,7 @@ def test_while_nothing_happens_the_heart_beats(store: Home, run: WrittenRun) -> 
     run.print("hello\n")
 
     async def main() -> list[bytes]:
-        live = live_runs(store, look_every_s=NEVER_S)
+        live = live_runs(store, poll_every_s=NEVER_S)
         stream = view(live, run.run_id, heartbeat_s=0.01)
         told = [await anext(stream) for _ in range(3)]
         await stream.aclose()

@@ -41,13 +41,13 @@ def test_a_viewer_gets_every_source_and_at_last_the_status(run: WrittenRun, watc
     run.log_step(1)
     run.print("step 1\n")
     viewer, reader = Viewer(), RunReader(watch)
-    watch.look()
+    watch.refresh()
     viewer.take_all(reader.read())
     assert reader.read() == []
     run.log_step(2)
     run.print("step 2\n")
     run.finish()
-    assert watch.look()
+    assert watch.refresh()
     viewer.take_all(reader.read())
     assert viewer.status is None, "the status is sent when nothing else is left"
     viewer.take_all(reader.read())
@@ -64,9 +64,9 @@ def test_whoever_comes_back_with_any_id_gets_exactly_the_rest(run: WrittenRun, w
         run.log_step(step)
         run.print(f"line {step}\n" * 3)
         run.note(f"note {step}")
-        watch.look()
+        watch.refresh()
     run.finish()
-    watch.look()
+    watch.refresh()
     messages = read_all(watch)
     assert messages[-1].kind == "status"
     for place, message in enumerate(messages[:-1]):
@@ -79,10 +79,10 @@ def test_whoever_comes_back_with_any_id_gets_exactly_the_rest(run: WrittenRun, w
 @on_sqlite
 def test_a_torn_line_waits_for_its_end(run: WrittenRun, watch: RunWatch) -> None:
     run.print("whole\nto")
-    watch.look()
+    watch.refresh()
     assert chunks(watch) == [("whole\n", False)]
     run.print("rn\n")
-    watch.look()
+    watch.refresh()
     assert chunks(watch) == [("whole\ntorn\n", False)]
 
 
@@ -90,7 +90,7 @@ def test_a_torn_line_waits_for_its_end(run: WrittenRun, watch: RunWatch) -> None
 def test_a_torn_line_is_sent_when_the_run_has_ended_in_it(run: WrittenRun, watch: RunWatch) -> None:
     run.print("whole\nto")
     run.finish("failed")
-    watch.look()
+    watch.refresh()
     assert chunks(watch) == [("whole\n", False), ("to", True)]
     assert chunks(watch, Cursor(log=8)) == []
 
@@ -99,7 +99,7 @@ def test_a_torn_line_is_sent_when_the_run_has_ended_in_it(run: WrittenRun, watch
 def test_a_very_long_line_comes_in_parts_of_whole_characters(run: WrittenRun, watch: RunWatch) -> None:
     line = "é€𝄞" * 50_000
     run.print(f"before\n{line}\nafter\n")
-    watch.look()
+    watch.refresh()
     told = chunks(watch)
     assert "".join(chunk for chunk, _ in told) == f"before\n{line}\nafter\n"
     assert told[0] == ("before\n", False)
@@ -112,10 +112,10 @@ def test_a_long_line_whose_character_is_half_written_waits_for_the_other_half(
     run: WrittenRun, watch: RunWatch
 ) -> None:
     run.print(b"x" * (CHUNK_BYTES - 1) + "€".encode()[:1])
-    watch.look()
+    watch.refresh()
     assert chunks(watch) == [("x" * (CHUNK_BYTES - 1), True)]
     run.print("€".encode()[1:] + b"\n")
-    watch.look()
+    watch.refresh()
     assert chunks(watch, Cursor(log=CHUNK_BYTES - 1)) == [("€\n", False)]
 
 
@@ -123,14 +123,14 @@ def test_a_long_line_whose_character_is_half_written_waits_for_the_other_half(
 def test_bytes_that_are_no_text_are_replaced(run: WrittenRun, watch: RunWatch) -> None:
     run.print(b"\xff\xfe\x00 binary\r\n\x80")
     run.finish()
-    watch.look()
+    watch.refresh()
     assert chunks(watch) == [("\ufffd\ufffd\x00 binary\r\n", False), ("\ufffd", True)]
 
 
 @on_sqlite
 def test_a_cursor_from_beyond_the_end_goes_on_at_the_end(run: WrittenRun, watch: RunWatch) -> None:
     run.print("one\n")
-    watch.look()
+    watch.refresh()
     assert chunks(watch, Cursor(log=10**9)) == []
 
 
@@ -139,12 +139,12 @@ def test_a_viewer_forgets_what_a_resumed_run_writes_again(run: WrittenRun, watch
     run.event("started")
     for step in range(1, 9):
         run.log_step(step)
-    watch.look()
+    watch.refresh()
     viewer.take_all(reader.read())
     run.resume_after(5)
     run.event("resumed")
     run.log_step(6, loss=0.5)
-    watch.look()
+    watch.refresh()
     viewer.take_all(reader.read())
     assert viewer.metrics == run.metrics()
     assert [line["step"] for line in viewer.metrics] == [1, 2, 3, 4, 5, 6]
@@ -156,16 +156,16 @@ def test_a_viewer_that_was_away_while_a_run_was_resumed_is_told(run: WrittenRun,
     viewer = Viewer()
     for step in range(1, 9):
         run.log_step(step)
-    watch.look()
+    watch.refresh()
     viewer.take_all(read_all(watch))
     run.resume_after(5)
     for step in range(6, 12):
         run.log_step(step, loss=0.5)
-    watch.look()
+    watch.refresh()
     viewer.take_all(read_all(watch, parse_cursor(viewer.last_id)))
     assert viewer.metrics == run.metrics()
     run.log_step(12)
-    watch.look()
+    watch.refresh()
     viewer.take_all(read_all(watch, parse_cursor(viewer.last_id)))
     assert (viewer.metrics, viewer.kinds.count("rewind")) == (run.metrics(), 1)
 
@@ -194,14 +194,14 @@ def test_whatever_happens_a_viewer_holds_what_the_files_hold(
             if run.run_dir.metrics.exists() and run.run_dir.events.exists():
                 run.resume_after(step)
         elif action == "look":
-            watch.look()
+            watch.refresh()
         elif action == "read":
             viewer.take_all(reader.read())
         else:
             reader = RunReader(watch, parse_cursor(viewer.last_id) if viewer.last_id else None)
     run.log_step(step + 1)
     run.finish()
-    watch.look()
+    watch.refresh()
     while batch := reader.read():
         viewer.take_all(batch)
     assert viewer.metrics == run.metrics()
@@ -228,7 +228,7 @@ def test_a_run_outside_the_queue_runs_as_long_as_its_directory_is_held(store: Ho
         watch = RunWatch(store, "by-hand")
         assert (watch.status, watch.is_over) == ("running", False)
     with closing(watch):
-        wait_for(lambda: watch.look() and watch.is_over)
+        wait_for(lambda: watch.refresh() and watch.is_over)
     assert watch.status == "failed"
 
 
@@ -239,10 +239,10 @@ def test_a_run_that_does_not_exist_cannot_be_watched(store: Home) -> None:
 
 def test_the_stream_of_a_run_that_is_removed_ends(store: Home, run: WrittenRun, watch: RunWatch) -> None:
     run.print("one\n")
-    watch.look()
+    watch.refresh()
     run.finish("failed")
     RunRepository(store.database).remove(run.run_id)
-    assert watch.look()
+    assert watch.refresh()
     assert [message.kind for message in read_all(watch)][-2:] == ["log", "status"]
 
 
@@ -255,6 +255,6 @@ def test_while_the_database_is_away_the_files_are_still_followed(
     with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
         connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
     run.print("still here\n")
-    assert watch.look()
+    assert watch.refresh()
     assert chunks(watch) == [("still here\n", False)]
     assert not watch.is_over

@@ -3,7 +3,7 @@
 import pytest
 
 from tunix_rt.base.errors import InvalidInputError
-from tunix_rt.runs.live import Cursor, LinePlace, mark_of, parse_cursor
+from tunix_rt.runs.live import Cursor, LinePosition, mark_of, parse_cursor
 
 
 @pytest.mark.parametrize(
@@ -11,7 +11,9 @@ from tunix_rt.runs.live import Cursor, LinePlace, mark_of, parse_cursor
     [
         Cursor(),
         Cursor(num_service_events=3, log=120),
-        Cursor(1, LinePlace(77, mark_of(b"an event\n")), LinePlace(10**14, mark_of(b"a step\n")), 5 * 10**9),
+        Cursor(
+            1, LinePosition(77, mark_of(b"an event\n")), LinePosition(10**14, mark_of(b"a step\n")), 5 * 10**9
+        ),
     ],
 )
 def test_a_cursor_is_read_as_it_was_written(cursor: Cursor) -> None:
@@ -22,7 +24,7 @@ def test_a_cursor_is_read_as_it_was_written(cursor: Cursor) -> None:
     "text", ["1", "x", "1-2.-3.-4 ", "-1-0.-0.-0", "1-2.zz-3.-4", "1-2.-3.-" + "9" * 16, "٣-0.-0.-0", "\x00"]
 )
 def test_what_is_no_cursor_is_refused(text: str) -> None:
-    with pytest.raises(InvalidInputError, match="no place"):
+    with pytest.raises(InvalidInputError, match="not a cursor"):
         parse_cursor(text)
 
 

@@ -1,4 +1,4 @@
-"""Runs in the queue and in the hands of workers: the same behaviour on SQLite and on PostgreSQL."""
+"""Runs in the queue and with workers, on SQLite and on PostgreSQL."""
 
 from typing import Any
 
@@ -42,14 +42,14 @@ def test_an_id_is_given_once(store: Home) -> None:
         queued(store)
 
 
-def test_an_unknown_run_is_not_found_whatever_is_asked(store: Home) -> None:
+def test_an_unknown_run_is_not_found(store: Home) -> None:
     runs = RunRepository(store.database)
     for ask in (runs.get, runs.status_of, runs.events, runs.cancel, runs.pause, runs.resume, runs.remove):
         with pytest.raises(NotFoundError, match="runs list"):
             ask("nothing")
 
 
-def test_one_beat_keeps_all_leases_of_a_worker_and_tells_what_was_asked(store: Home) -> None:
+def test_one_beat_keeps_all_leases(store: Home) -> None:
     first, second, third = (claimed(store, name).lease for name in ("run-1", "run-2", "run-3"))
     RunRepository(store.database).cancel("run-2")
     RunRepository(store.database).pause("run-3")
@@ -68,9 +68,9 @@ def test_one_beat_keeps_all_leases_of_a_worker_and_tells_what_was_asked(store: H
     assert RunRepository(store.database).beat([]) == ()
 
 
-def test_whoever_lost_the_lease_can_write_nothing(store: Home) -> None:
+def test_a_lost_lease_writes_nothing(store: Home) -> None:
     old = claimed(store).lease
-    assert RunRepository(store.database).lose("run-1", old.token, "Its worker has gone.", num_failures=1)
+    assert RunRepository(store.database).requeue(old, "lease-lost", "Its worker has gone.", num_failures=1)
     assert kinds(store)[-1] == "lease-lost"
     new = RunRepository(store.database).claim("worker-b", ANY_SLOT)
     assert new is not None
@@ -78,17 +78,15 @@ def test_whoever_lost_the_lease_can_write_nothing(store: Home) -> None:
     assert new.run.num_failures == 1
     before = (RunRepository(store.database).get("run-1"), kinds(store))
     assert RunRepository(store.database).beat([old]) == ()
-    assert not RunRepository(store.database).start(old, "Started.")
     assert not RunRepository(store.database).event(old, "warning", "Hm.")
     assert not RunRepository(store.database).finish(old, "succeeded", "Done.")
     assert not RunRepository(store.database).requeue(old, "retry", "Again.")
-    assert not RunRepository(store.database).lose("run-1", old.token, "Once more.")
     assert (RunRepository(store.database).get("run-1"), kinds(store)) == before
 
 
 def test_the_end_of_a_run_is_written_whole(store: Home) -> None:
     claim = claimed(store)
-    assert RunRepository(store.database).start(claim.lease, "Started.", {"pid": 12})
+    assert RunRepository(store.database).event(claim.lease, "started", "Started.", {"pid": 12})
     assert RunRepository(store.database).finish(
         claim.lease, "succeeded", "Done.", exit_code=0, figures=FIGURES
     )
@@ -101,7 +99,7 @@ def test_the_end_of_a_run_is_written_whole(store: Home) -> None:
     assert ids(store, status=["succeeded"]) == ["run-1"]
 
 
-def test_a_failure_keeps_its_words_and_a_resume_forgets_it(store: Home) -> None:
+def test_a_resume_clears_the_failure(store: Home) -> None:
     claim = claimed(store)
     RunRepository(store.database).finish(claim.lease, "failed", "Failed\x00.", exit_code=1, failure=FAILURE)
     assert RunRepository(store.database).get("run-1").failure == FAILURE
@@ -135,29 +133,23 @@ def test_a_running_run_is_asked_to_stop_once(store: Home) -> None:
 
 
 @pytest.mark.parametrize("status", ["succeeded", "failed"])
-def test_a_run_may_reach_its_end_before_it_hears_of_the_cancel(store: Home, status: Any) -> None:
+def test_a_run_may_end_before_the_cancel_arrives(store: Home, status: Any) -> None:
     claim = claimed(store)
     RunRepository(store.database).cancel("run-1")
     assert RunRepository(store.database).finish(claim.lease, status, "The end.")
     assert RunRepository(store.database).get("run-1").status == status
 
 
-def test_a_run_that_was_told_to_stop_never_enters_the_queue_again(store: Home) -> None:
+def test_a_cancelling_run_is_never_requeued(store: Home) -> None:
     retried, lost = claimed(store, "run-1").lease, claimed(store, "run-2").lease
     RunRepository(store.database).cancel("run-1")
     RunRepository(store.database).cancel("run-2")
     assert RunRepository(store.database).requeue(retried, "retry", "It died.")
-    assert RunRepository(store.database).lose("run-2", lost.token, "Its worker has gone.", failure=FAILURE)
+    assert RunRepository(store.database).requeue(lost, "lease-lost", "Its worker has gone.")
     assert ids(store, status=["cancelled"]) == ["run-2", "run-1"]
 
 
-def test_a_lost_run_that_failed_too_often_says_why(store: Home) -> None:
-    lease = claimed(store).lease
-    assert RunRepository(store.database).lose("run-1", lease.token, "Its worker has gone.", failure=FAILURE)
-    assert RunRepository(store.database).get("run-1").failure == FAILURE
-
-
-def test_a_running_run_is_paused_by_its_worker_and_goes_on_later(store: Home) -> None:
+def test_a_running_run_is_paused_and_resumed(store: Home) -> None:
     lease = claimed(store).lease
     assert RunRepository(store.database).pause("run-1").is_held
     assert RunRepository(store.database).pause("run-1").status == "running"
@@ -168,7 +160,7 @@ def test_a_running_run_is_paused_by_its_worker_and_goes_on_later(store: Home) ->
     assert kinds(store) == ["submitted", "claimed", "paused", "paused", "resumed", "claimed"]
 
 
-def test_what_has_ended_well_stays_as_it_is(store: Home) -> None:
+def test_a_succeeded_run_does_not_change(store: Home) -> None:
     RunRepository(store.database).finish(claimed(store).lease, "succeeded", "Done.")
     for change in (
         RunRepository(store.database).cancel,
@@ -182,7 +174,7 @@ def test_what_has_ended_well_stays_as_it_is(store: Home) -> None:
     assert kinds(store)[-1] == "succeeded"
 
 
-def test_only_what_was_asked_to_stop_can_be_cancelled_by_its_worker(store: Home) -> None:
+def test_a_worker_cancels_only_on_request(store: Home) -> None:
     lease = claimed(store).lease
     with pytest.raises(ConflictError, match="cannot become cancelled"):
         RunRepository(store.database).finish(lease, "cancelled", "Cancelled.")
@@ -207,7 +199,7 @@ def test_lists_are_filtered_and_newest_first(store: Home) -> None:
     assert RunRepository(store.database).counts() == {"queued": 3}
 
 
-def test_an_id_is_found_by_its_beginning_or_its_last_word(store: Home) -> None:
+def test_an_id_is_found_by_its_parts(store: Home) -> None:
     queued(store, "20250131-142907-demo-3f2a")
     queued(store, "20250131-142910-demo-77aa")
     assert (

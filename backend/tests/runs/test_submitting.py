@@ -152,7 +152,7 @@ def test_whoever_insists_gets_it_queued_and_it_is_on_record(store: Home) -> None
 def test_hardware_that_is_elsewhere_is_not_guessed(home: Settings, values: dict[str, str]) -> None:
     preview = prepare(home, small_request(engine="jax", **values))
     assert preview.plan is None
-    assert "say for which hardware" in preview.notes[0]
+    assert "set target to the hardware" in preview.notes[0]
 
 
 def test_a_dataset_that_a_queued_run_needs_is_kept(store: Home) -> None:

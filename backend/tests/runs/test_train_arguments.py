@@ -31,7 +31,7 @@ def test_processes_that_train_together_cannot_stop_by_their_own_clocks(tmp_path:
     command = ["train", "smoke_tiny", "--stop-after", "1h", "--engine", "jax", *together]
     done = CliRunner().invoke(app, [*command, "--output", str(tmp_path / "run")])
     assert isinstance(done.exception, InvalidInputError)
-    assert "--stop-after is for one process" in done.exception.detail
+    assert "--stop-after works with one process" in done.exception.detail
 
 
 def test_the_time_is_up_only_when_somebody_looks() -> None:

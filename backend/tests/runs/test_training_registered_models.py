@@ -13,7 +13,7 @@ from tunix_rt.base.settings import Settings
 from tunix_rt.models.find import directory_of, with_registered_model
 from tunix_rt.models.service import set_alias
 from tunix_rt.recipes.load import ResolvedRecipe
-from tunix_rt.runs.submit import asked_recipe
+from tunix_rt.runs.submit import requested_recipe
 
 
 @pytest.fixture
@@ -62,5 +62,5 @@ def test_a_queued_run_keeps_the_version_that_the_alias_meant(store: Home) -> Non
     first = registered(store)
     set_alias(store, "demo", "champion")
     request = small_request(overrides=("model.name=demo@champion", "model.weights=pretrained"))
-    asked = asked_recipe(store.settings, request, allows_paths=False)
+    asked = requested_recipe(store.settings, request, allows_paths=False)
     assert asked.resolved.recipe.model.name == str(directory_of(store.settings, first))

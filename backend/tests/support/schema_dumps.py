@@ -119,7 +119,7 @@ def fill(store: Home, revision: str) -> None:
 def _fill_queue(store: Home) -> None:
     WorkerRepository(store.database).register(make_worker())
     claim = claimed(store, "taken")
-    RunRepository(store.database).start(claim.lease, "The engine has begun.", {"attempt": 1})
+    RunRepository(store.database).event(claim.lease, "started", "The engine has begun.", {"attempt": 1})
     queued(store, "waiting", priority=5)
     FlagRepository(store.database).set_queue_paused(True)
 

@@ -9,7 +9,7 @@ from typing import Any
 from tunix_rt.base.home import Home, open_home
 from tunix_rt.base.settings import load_settings
 from tunix_rt.runs.store.repository import RunRepository
-from tunix_rt.sweeps.advance import Decider, advance
+from tunix_rt.sweeps.advance import TrialScheduler, advance
 from tunix_rt.sweeps.store import SweepRepository
 
 
@@ -28,11 +28,11 @@ def die_after(repository: type, method: str) -> None:
 def decide(store: Home, sweep_id: str) -> None:
     """Ask for trials until the budget is spent, against whoever does the same."""
     while True:
-        decider = Decider(store, sweep_id, datetime.now(UTC))
-        if not decider.num_wanted():
+        scheduler = TrialScheduler(store, sweep_id, datetime.now(UTC))
+        if not scheduler.num_remaining():
             return
-        decider.ask_for_more()
-        decider.store_decision()
+        scheduler.suggest_trials()
+        scheduler.commit()
 
 
 def main(mode: str, sweep_id: str) -> None:

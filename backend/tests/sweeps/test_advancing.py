@@ -38,7 +38,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"recipe": "no-such-recipe"}, "There is no recipe 'no-such-recipe'"),
     ({"dataset": "no-such-data-v1"}, "no-such-data-v1"),
     ({"eval_set": "no-such-set"}, "no-such-set"),
-    ({"metric": "validation_loss"}, "the recipe never validates"),
+    ({"metric": "validation_loss"}, "the recipe has no validation"),
     ({"search_space": {"training.batch_size": {"type": "choice", "values": [2, 0]}}}, "batch_size must"),
     ({"search_space": {"training.warmup_steps": TO_NINE}}, "warmup_steps 9 is more than num_steps 4"),
     ({"search_space": {"training.bach": TO_NINE}}, "batch_size"),

@@ -20,7 +20,7 @@ REFUSED: list[tuple[dict[str, Any], int, str]] = [
     ({"metric_name": "answer_correctness"}, 422, "metric_name"),
     ({"metric_name": "score"}, 422, "the metric score needs an eval_set"),
     ({"metric_mode": "max"}, 422, "the metric loss can only be minimized"),
-    ({"num_samples": None}, 422, "give budget.num_trials or budget.device_minutes"),
+    ({"num_samples": None}, 422, "set budget.num_trials or budget.device_minutes"),
     ({"recipe": "../../etc/passwd"}, 404, "There is no recipe"),
     ({"recipe": None}, 422, "model is missing"),
     ({"base_model_id": "/etc"}, 422, "model.name '/etc' is not built in"),

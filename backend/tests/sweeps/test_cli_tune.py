@@ -106,7 +106,7 @@ def test_a_sweep_without_a_success_has_no_best(store: Home) -> None:
 
 def test_what_fits_no_sweep_or_several_is_said(store: Home) -> None:
     first, second = started(store), started(store)
-    assert f"'rates' fits 2 sweeps: {second}, {first}." in run("show", "rates", exit_code=2)
+    assert f"'rates' matches 2 sweeps: {second}, {first}." in run("show", "rates", exit_code=2)
     assert "There is no sweep 'nowhere'" in run("show", "nowhere", exit_code=2)
 
 

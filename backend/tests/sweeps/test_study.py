@@ -49,7 +49,7 @@ def test_a_study_that_is_read_back_goes_on_as_if_it_had_never_stopped(sampler: s
         assert broken.ask() == suggested
         whole.succeed(number, number)
         broken.succeed(number, number)
-        records += broken.journal.take_new()
+        records += broken.journal.pop_new()
 
 
 def test_another_seed_tries_other_values() -> None:
@@ -102,9 +102,9 @@ def test_what_was_reported_is_not_reported_again() -> None:
     study = study_of(pruner="median")
     study.ask()
     study.report(0, [(5, 1.0), (10, 0.9)])
-    study.journal.take_new()
+    study.journal.pop_new()
     study.report(0, [(5, 1.0), (10, 0.9)])
-    assert study.journal.take_new() == []
+    assert study.journal.pop_new() == []
 
 
 def test_the_key_that_decides_is_the_important_one() -> None:

@@ -61,4 +61,4 @@ def test_two_processes_that_decide_at_once_never_decide_the_same(store: Home, se
     assert [trial.number for trial in sweep.trials] == list(range(NUM_TRIALS))
     alone = SweepStudy(sweep_id, sweep.spec, [])
     assert [trial.params for trial in sweep.trials] == [alone.ask().params for _ in range(NUM_TRIALS)]
-    assert len(SweepRepository(store.database).journal(sweep_id)) == len(alone.journal.take_new())
+    assert len(SweepRepository(store.database).journal(sweep_id)) == len(alone.journal.pop_new())

@@ -112,7 +112,7 @@ def _queue(queue: QueueFigures) -> Iterator[Metric]:
         "tunix_rt_lease_losses", "Leases whose worker was lost.", value=queue.num_lease_losses
     )
     bounds = [str(float(bound)) for bound in WAIT_BUCKETS_S]
-    buckets = [*zip(bounds, queue.num_within, strict=True), ("+Inf", queue.num_begun)]
+    buckets = [*zip(bounds, queue.num_within, strict=True), ("+Inf", queue.num_started)]
     yield HistogramMetricFamily(
         "tunix_rt_queue_wait_seconds",
         "From the submission of a run to its first start.",

@@ -22,7 +22,7 @@ from tunix_rt.base.logs import configure_logs
 from tunix_rt.base.settings import Settings, load_settings
 from tunix_rt.base.terminal.output import note
 from tunix_rt.runs.types import ExecutorName, parse_slot
-from tunix_rt.runs.worker.companion import worker_beside
+from tunix_rt.runs.worker.background import background_worker
 from tunix_rt.sweeps.advance import advance_all
 from tunix_rt.system.access import has_valid_token
 from tunix_rt.system.store import TokenRepository
@@ -91,7 +91,7 @@ def up(
     configure_logs(settings)
     signal.signal(signal.SIGTERM, _end)
     note(f"Tunix RT on http://{settings.host}:{settings.port}   API: /docs   home: {settings.home_dir}")
-    with nullcontext() if no_worker else worker_beside(settings):
+    with nullcontext() if no_worker else background_worker(settings):
         _server(settings, on_start=None if no_browser else open_browser).run()
 
 

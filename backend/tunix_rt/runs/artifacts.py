@@ -12,7 +12,7 @@ from tunix_rt.base.files.atomic import storage_errors
 from tunix_rt.base.home import Home
 from tunix_rt.base.records import Count, Record
 from tunix_rt.engines.training.run_dir import RunDir, read_manifest
-from tunix_rt.runs.live import find_standing
+from tunix_rt.runs.live import find_run_state
 
 
 class Artifact(Record):
@@ -20,12 +20,12 @@ class Artifact(Record):
 
     name: str
     path: str
-    """Inside the run's directory: `checkpoints/20/state.pt`."""
+    """Relative to the run directory: `checkpoints/20/state.pt`."""
     size: Count
     """In bytes."""
     modified_at: datetime
     sha256: str | None = None
-    """As the manifest of the finished run has it."""
+    """From the manifest, once the run has finished."""
 
 
 class ArtifactList(Record):
@@ -37,7 +37,7 @@ class ArtifactList(Record):
 
 
 def list_artifacts(home: Home, run_id: str) -> ArtifactList:
-    """Every file in the directory of a run and below it; none while the run has not begun.
+    """Every file of a run; none before it has started.
 
     Raises:
         NotFoundError: There is no such run.
@@ -55,8 +55,8 @@ def open_artifact(home: Home, run_id: str, path: str) -> BinaryIO:
     """A file of a run, open for reading.
 
     Raises:
-        NotFoundError: There is no such run, or no such file in its directory. What lies elsewhere is not told
-            from what does not exist.
+        NotFoundError: There is no such run, or no such file in its directory. Files elsewhere are treated as
+            missing.
     """
     run_dir = _directory(home, run_id)
     found = _inside(run_dir.path, path)
@@ -70,7 +70,7 @@ def open_artifact(home: Home, run_id: str, path: str) -> BinaryIO:
 
 
 def _directory(home: Home, run_id: str) -> RunDir:
-    find_standing(home, run_id)
+    find_run_state(home, run_id)
     return RunDir(home.settings.runs_dir / run_id)
 
 
@@ -79,7 +79,7 @@ def _artifacts(directory: Path, hashes: dict[str, str]) -> Iterator[Artifact]:
         folders[:] = [name for name in folders if not _is_hidden(name)]
         for name in names:
             path = (Path(folder) / name).relative_to(directory).as_posix()
-            # What a run writes and removes while it is listed is left out.
+            # Files that are removed during the listing are left out.
             with suppress(FileNotFoundError):
                 if (found := _inside(directory, path)) is not None:
                     yield _artifact(path, found.stat(), hashes.get(path))
@@ -96,20 +96,20 @@ def _artifact(path: str, status: os.stat_result, sha256: str | None) -> Artifact
 
 
 def _inside(directory: Path, path: str) -> Path | None:
-    """The file that `path` names, when it is one and lies in the directory after every link was followed."""
+    """The file at `path`, if it is a file inside the directory with all links resolved."""
     parts = PurePosixPath(path).parts
     if "\x00" in path or not parts or path.startswith("/") or any(map(_is_hidden, parts)):
         return None
     try:
         root = Path(os.path.realpath(directory, strict=True))
         found = Path(os.path.realpath(root.joinpath(*parts), strict=True))
-    except OSError:  # nothing there, links that turn in a circle, a name that no disk takes
+    except OSError:  # missing, a cycle of links, or an invalid name
         return None
     return found if found.is_relative_to(root) and found.is_file() else None
 
 
 def _is_hidden(name: str) -> bool:
-    # Locks, files that are being written, and `..`.
+    # Locks, temporary files, and `..`.
     return name.startswith(".")
 
 
@@ -117,28 +117,28 @@ _BLOCK_BYTES = 1 << 18
 
 
 def metrics_array(home: Home, run_id: str) -> Iterator[bytes]:
-    """The lines of `metrics.jsonl` as the text of a JSON array, in pieces; empty before the first line.
+    """The lines of `metrics.jsonl` as the text of a JSON array, in chunks; empty before the first line.
 
-    The lines are passed on as they are, and a last one without its end is left out.
+    Lines are passed on unchanged; a last line without a newline is left out.
 
     Raises:
         NotFoundError: There is no such run.
     """
-    find_standing(home, run_id)
+    find_run_state(home, run_id)
     return _array(RunDir(home.settings.runs_dir / run_id).metrics)
 
 
 def _array(path: Path) -> Iterator[bytes]:
-    piece, torn, has_lines = b"[", b"", False
+    chunk, torn, has_lines = b"[", b"", False
     for block in _blocks(path):
         whole, newline, torn = (torn + block).rpartition(b"\n")
         if newline and has_lines:
-            yield piece
-            piece = b",\n"
+            yield chunk
+            chunk = b",\n"
         if newline:
-            piece += whole.replace(b"\n", b",\n")
+            chunk += whole.replace(b"\n", b",\n")
             has_lines = True
-    yield piece + b"]"
+    yield chunk + b"]"
 
 
 def _blocks(path: Path) -> Iterator[bytes]:
@@ -148,4 +148,4 @@ def _blocks(path: Path) -> Iterator[bytes]:
                 while block := file.read(_BLOCK_BYTES):
                     yield block
         except FileNotFoundError:
-            return  # the run has not begun
+            return  # the run has not started

@@ -1,10 +1,11 @@
 """jobs/<id>: attempts, child and exit records, output.
 
-jobs/<run_id>/recipe.yaml   the resolved recipe that the engine gets, written when the run is submitted
-jobs/<run_id>/output.log    the raw bytes that its processes printed, over all attempts; locked by them
+jobs/<run_id>/recipe.yaml   the resolved recipe for the engine, written when the run is submitted
+jobs/<run_id>/output.log    the raw output of its processes, over all attempts; locked by them
 jobs/<run_id>/attempt.json  where the newest attempt began
-jobs/<run_id>/child.json    who supervises the newest attempt; absent while that one begins
-jobs/<run_id>/exit.json     how that attempt ended, written when nothing of it runs any more
+jobs/<run_id>/child.json    the supervisor of the newest attempt; absent while that attempt starts
+jobs/<run_id>/error.json    the error of the newest child, where TUNIX_RT_ERROR_FILE points
+jobs/<run_id>/exit.json     how that attempt ended, written when no process of it is left
 """
 
 import os
@@ -16,36 +17,37 @@ from typing import BinaryIO, TypeVar
 
 from pydantic import ValidationError
 
-from tunix_rt.base.errors import StorageError
+from tunix_rt.base.errors import StorageError, TunixRTError
 from tunix_rt.base.files.atomic import storage_errors, write_json_atomically
 from tunix_rt.base.files.locks import is_locked, lock
 from tunix_rt.base.records import Record
 from tunix_rt.base.settings import JOB_RECIPE_FILE
+from tunix_rt.engines.training.types import RunFailure
 
 _Record = TypeVar("_Record", bound=Record)
-_BYTES_OF_A_TAIL = 64 * 1024
+_TAIL_BYTES = 64 * 1024
 
 
 class AttemptRecord(Record):
-    """Where an attempt began. A later checkpoint than that is progress."""
+    """Where an attempt began. A later checkpoint is progress."""
 
     attempt: int
     """Counts from 1."""
     first_step: int
-    """Of the newest checkpoint that was there; 0 when there was none."""
+    """Of the newest checkpoint then; 0 if there was none."""
 
 
 class ChildRecord(Record):
-    """Who supervises an attempt."""
+    """The supervisor of an attempt."""
 
     attempt: int
     pid: int
     """Of the supervisor."""
     process_start: str
-    """When the supervisor began, as the operating system says it: a pid that is used again is another one."""
+    """When the supervisor started, from the operating system: it tells a reused pid apart."""
     mark: str
-    """What its processes have in their environment as `TUNIX_RT_JOB`: even those are found by it that left
-    their group and lost their supervisor."""
+    """The value of `TUNIX_RT_JOB` in the environment of its processes: it finds even those that left their
+    process group and lost their supervisor."""
 
 
 class ExitRecord(Record):
@@ -55,12 +57,21 @@ class ExitRecord(Record):
     mark: str
     """The same as in `child.json`."""
     code: int | None = None
-    """The exit code of the engine; absent when a signal ended it."""
+    """The exit code of the engine; absent if a signal ended it."""
     signal: int | None = None
     stop_reason: str | None = None
-    """Why its supervisor ended it; absent when it ended by itself."""
+    """Why its supervisor stopped it; absent if it exited by itself."""
     was_killed: bool = False
-    """Whether it was asked to stop and did not in time."""
+    """Whether it did not stop in time and was killed."""
+
+
+class ErrorRecord(Record):
+    """The error with which the command line of a child ended."""
+
+    code: str
+    detail: str
+    next_step: str
+    exit_code: int
 
 
 @dataclass(frozen=True)
@@ -76,12 +87,12 @@ class JobDir:
 
     @property
     def recipe(self) -> Path:
-        """The recipe that the engine gets."""
+        """The resolved recipe for the engine."""
         return self.path / JOB_RECIPE_FILE
 
     @property
     def output(self) -> Path:
-        """What the processes printed."""
+        """The output of its processes."""
         return self.path / "output.log"
 
     @property
@@ -91,8 +102,13 @@ class JobDir:
 
     @property
     def child(self) -> Path:
-        """Who supervises the newest attempt."""
+        """The supervisor of the newest attempt."""
         return self.path / "child.json"
+
+    @property
+    def error(self) -> Path:
+        """The error of the newest child."""
+        return self.path / "error.json"
 
     @property
     def exit(self) -> Path:
@@ -104,62 +120,80 @@ class JobDir:
         return _read(self.attempt, AttemptRecord)
 
     def write_attempt(self, record: AttemptRecord) -> None:
-        """Remember where an attempt begins.
+        """Record where an attempt begins.
 
         Raises:
-            StorageError: The disk is full or may not be written.
+            StorageError: The disk is full or not writable.
         """
-        write_json_atomically(self.attempt, record.to_json(), what="writing down an attempt")
+        write_json_atomically(self.attempt, record.to_json(), what="recording an attempt")
 
     def read_child(self) -> ChildRecord | None:
-        """The newest attempt; None before the first, and until the next has said who it is."""
+        """The newest attempt; None before the first, and while an attempt starts."""
         return _read(self.child, ChildRecord)
 
     def read_exit(self, mark: str) -> ExitRecord | None:
-        """How the processes with this mark ended; None when nobody has written it down."""
+        """How the processes with this mark ended; None if that is not recorded."""
         record = _read(self.exit, ExitRecord)
         return record if record is not None and record.mark == mark else None
 
-    def open_output(self) -> BinaryIO:
-        """The output, for one more attempt: what was printed before stays, on lines of its own.
+    def read_error(self) -> RunFailure | None:
+        """The error that the newest child wrote; None if it wrote none."""
+        error = _read(self.error, ErrorRecord)
+        if error is None:
+            return None
+        return RunFailure(code=error.code, detail=error.detail, next_step=error.next_step)
+
+    def write_error(self, error: TunixRTError) -> None:
+        """Write an error as a child does.
 
         Raises:
-            StorageError: The disk is full or may not be written.
+            StorageError: The disk is full or not writable.
         """
-        file = self._opened_output()
-        self._end_the_line(file)
+        record = ErrorRecord(
+            code=error.code, detail=error.detail, next_step=error.next_step, exit_code=error.exit_code
+        )
+        write_json_atomically(self.error, record.to_json(), what="writing the error of a run")
+
+    def open_output(self) -> BinaryIO:
+        """Open the output for appending, at the start of a line.
+
+        Raises:
+            StorageError: The disk is full or not writable.
+        """
+        file = self._open_output_file()
+        self._end_line(file)
         return file
 
     @contextmanager
     def held_output(self) -> Iterator[BinaryIO]:
-        """The output, for the processes of one attempt: while one of them has it, no other attempt gets it.
+        """Open and lock the output for the processes of one attempt: no other attempt can open it meanwhile.
 
-        The lock is theirs as soon as they are started with this file, whatever becomes of this process.
+        The processes inherit the lock with the file and keep it, whatever happens to this process.
 
         Raises:
-            StorageError: As for `open_output`; or a process of another attempt lives.
+            StorageError: As for `open_output`; or a process of another attempt is alive.
         """
-        with self._opened_output() as file:
+        with self._open_output_file() as file:
             if not lock(file.fileno()):
                 raise still_running(self.run_id)
-            self._end_the_line(file)
+            self._end_line(file)
             yield file
 
     def is_output_held(self) -> bool:
-        """Whether a process of any attempt lives."""
+        """Whether a process of any attempt is alive."""
         return is_locked(self.output)
 
-    def _opened_output(self) -> BinaryIO:
+    def _open_output_file(self) -> BinaryIO:
         with storage_errors("opening the output of a run"):
             self.path.mkdir(parents=True, exist_ok=True)
             return self.output.open("ab", buffering=0)
 
-    def _end_the_line(self, file: BinaryIO) -> None:
-        if not _ends_with_a_line(self.output):
+    def _end_line(self, file: BinaryIO) -> None:
+        if not _ends_with_newline(self.output):
             file.write(b"\n")
 
-    def output_tail(self, num_bytes: int = _BYTES_OF_A_TAIL) -> str:
-        """The end of the output as text, whatever bytes and however long lines it has."""
+    def output_tail(self, num_bytes: int = _TAIL_BYTES) -> str:
+        """The end of the output as text; bytes that are not UTF-8 are replaced."""
         if not self.output.exists():
             return ""
         with self.output.open("rb") as file:
@@ -169,14 +203,15 @@ class JobDir:
 
 
 def still_running(run_id: str) -> StorageError:
-    """Nothing may be started: a run is never trained twice at once."""
+    """The error for a run that would be trained twice at once."""
     return StorageError(
         f"A process of an earlier attempt at {run_id} is still running.",
-        next_step=f"It is waited for. Should it not end, end it: its environment has TUNIX_RT_JOB={run_id}/…",
+        next_step="The worker waits for it. If it does not end, kill it: its environment has "
+        f"TUNIX_RT_JOB={run_id}/…",
     )
 
 
-def _ends_with_a_line(path: Path) -> bool:
+def _ends_with_newline(path: Path) -> bool:
     with path.open("rb") as file:
         if file.seek(0, os.SEEK_END) == 0:
             return True

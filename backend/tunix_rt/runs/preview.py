@@ -1,4 +1,4 @@
-"""Before a run: plans, recipe settings, rows and recipes in the shapes of /api/tunix."""
+"""Before a run: plans, recipe settings, rows and recipes for /api/tunix."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -20,7 +20,7 @@ from tunix_rt.engines.planning.targets import CPU, LOCAL, TARGETS, Platform, Tar
 from tunix_rt.engines.select import this_machine
 from tunix_rt.recipes.keys import leaf_keys
 from tunix_rt.recipes.load import load_recipe, resolve_recipe
-from tunix_rt.runs.submit import asked_recipe, named_recipe_path, preview_of, require_data
+from tunix_rt.runs.submit import named_recipe_path, preview_of, requested_recipe, require_data
 from tunix_rt.runs.types import PlanRequest, RunPreview
 from tunix_rt.traces.export import export_lines
 from tunix_rt.traces.store import TraceRepository
@@ -30,28 +30,28 @@ _HERE = (LOCAL, CPU)
 
 
 class PlanTarget(Record):
-    """Some devices of one kind that a plan can be for."""
+    """Devices of one kind that a run can be planned for."""
 
     name: str
     description: str
     platform: Platform
     num_devices: int
     memory_bytes: int
-    """Of one device: what a program may use."""
+    """Usable memory of one device."""
     memory_source: str
     is_here: bool
-    """This machine's own; the others need not be at hand."""
+    """Whether it is this machine."""
     notes: tuple[str, ...] = Field(default=())
 
 
 class TargetList(Record):
-    """Every target, this machine's own first."""
+    """Every target, this machine first."""
 
     data: tuple[PlanTarget, ...]
 
 
 def list_targets() -> TargetList:
-    """What a plan can be for."""
+    """The targets of plans, this machine first."""
     here = (_plan_target(find_target(name), is_here=True) for name in _HERE)
     known = (_plan_target(target, is_here=False) for target in TARGETS.values())
     return TargetList(data=(*here, *known))
@@ -71,30 +71,30 @@ def _plan_target(target: Target, *, is_here: bool) -> PlanTarget:
 
 
 def plan_run(settings: Settings, request: PlanRequest) -> RunPreview:
-    """What a request resolves to and what is predicted; nothing is queued, nothing refused for its size.
+    """Resolve and plan a request; nothing is queued, and nothing refused because it does not fit.
 
-    A recipe without a dataset is planned too: its memory is known, the time that it takes is not.
+    A recipe without a dataset is planned too: its memory is known, its time is not.
 
     Raises:
         NotFoundError: The recipe, the dataset, a split of it or the eval set does not exist.
-        InvalidInputError: The recipe says what no recipe can say, or cannot be laid over the target.
+        InvalidInputError: The recipe is invalid, or its sharding does not match the target.
         MissingExtraError: The engine that must run it is not installed.
     """
-    asked = asked_recipe(settings, request, allows_paths=False)
-    if asked.resolved.recipe.data.dataset is not None:
-        require_data(settings, asked.resolved.recipe, request.eval_set)
+    requested = requested_recipe(settings, request, allows_paths=False)
+    if requested.resolved.recipe.data.dataset is not None:
+        require_data(settings, requested.resolved.recipe, request.eval_set)
     options = PlanOptions(is_fast=not request.is_compiled, session_seconds=request.session_seconds)
-    return preview_of(settings, asked, request, options)
+    return preview_of(settings, requested, request, options)
 
 
 class RecipeDetail(Record):
-    """A recipe that has a name: as it was written, and every value that it has."""
+    """A named recipe: as it was written, and with all defaults."""
 
     name: str
     is_shipped: bool
     yaml: str
     recipe: dict[str, JsonValue]
-    """With the defaults of what the file does not mention."""
+    """With defaults for the keys that are not in the file."""
 
 
 class RecipeSetting(Record):
@@ -109,7 +109,7 @@ class RecipeSetting(Record):
 
 
 class RecipeSettingList(Record):
-    """Every key that holds a value, in the order of the schema."""
+    """Every key with a value, in the order of the schema."""
 
     data: tuple[RecipeSetting, ...]
 
@@ -132,7 +132,7 @@ def show_recipe(settings: Settings, name: str) -> RecipeDetail:
 
 
 def list_settings() -> RecipeSettingList:
-    """What `--set` can change."""
+    """The keys that `--set` can change."""
     keys = {key.path: key for key in leaf_keys()}  # both optimizers have a weight_decay
     return RecipeSettingList(
         data=tuple(
@@ -147,7 +147,7 @@ DatasetKey = Annotated[str, Field(pattern=KEY_PATTERN)]
 
 
 class SftExport(BaseModel):
-    """Which rows are wanted: those of a dataset, or single traces."""
+    """The rows to export: those of a dataset, or single traces."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     dataset_key: DatasetKey | None = None
@@ -162,7 +162,7 @@ class SftExport(BaseModel):
 
 
 class SftManifest(BaseModel):
-    """A training in a few words."""
+    """The main settings of a training run."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
     dataset_key: DatasetKey
@@ -177,7 +177,7 @@ class SftManifest(BaseModel):
 
 
 class SftRecipe(BaseModel):
-    """The recipe of such a training, for `POST /api/tunix/runs` or `tunix-rt train`."""
+    """The recipe for these settings, for `POST /api/tunix/runs` or `tunix-rt train`."""
 
     model_config = ConfigDict(frozen=True)
     manifest_yaml: str
@@ -188,7 +188,7 @@ class SftRecipe(BaseModel):
 
 
 class TrainingStatus(BaseModel):
-    """Whether this server can train, and with what."""
+    """Whether this server can train, and with which engines."""
 
     model_config = ConfigDict(frozen=True)
     available: bool
@@ -199,7 +199,7 @@ class TrainingStatus(BaseModel):
 
 
 def training_status() -> TrainingStatus:
-    """What is installed here; workers elsewhere may have more."""
+    """The engines on this machine; workers elsewhere may have others."""
     machine = this_machine()
     engines = tuple(name for name in ("jax", "torch") if machine.has(name))
     return TrainingStatus(
@@ -213,48 +213,48 @@ def training_status() -> TrainingStatus:
     )
 
 
-def sft_lines(home: Home, wanted: SftExport) -> Iterator[str]:
-    """The rows as they are trained on, one JSON object a line.
+def sft_lines(home: Home, request: SftExport) -> Iterator[str]:
+    """The training rows, one JSON object per line.
 
     Raises:
         NotFoundError: The dataset or a trace does not exist.
     """
-    return export_lines(islice(_rows(home, wanted), wanted.limit), FORMAT)
+    return export_lines(islice(_rows(home, request), request.limit), FORMAT)
 
 
-def _rows(home: Home, wanted: SftExport) -> Iterator[StoredTrace]:
-    if wanted.dataset_key is None:
-        return map(TraceRepository(home.database).get, wanted.trace_ids)
-    get_dataset(home.settings.datasets_dir, wanted.dataset_key)
-    return iter_rows(home.settings.datasets_dir, wanted.dataset_key, None)
+def _rows(home: Home, request: SftExport) -> Iterator[StoredTrace]:
+    if request.dataset_key is None:
+        return map(TraceRepository(home.database).get, request.trace_ids)
+    get_dataset(home.settings.datasets_dir, request.dataset_key)
+    return iter_rows(home.settings.datasets_dir, request.dataset_key, None)
 
 
-def sft_recipe(settings: Settings, wanted: SftManifest) -> SftRecipe:
-    """The recipe of such a training.
+def sft_recipe(settings: Settings, request: SftManifest) -> SftRecipe:
+    """The recipe for these settings.
 
     Raises:
         NotFoundError: There is no such dataset.
     """
-    get_dataset(settings.datasets_dir, wanted.dataset_key)
-    values = _recipe_values(wanted)
+    get_dataset(settings.datasets_dir, request.dataset_key)
+    values = _recipe_values(request)
     resolve_recipe(values)
     return SftRecipe(
         manifest_yaml=yaml.safe_dump(values, sort_keys=False, allow_unicode=True),
-        dataset_key=wanted.dataset_key,
-        model_id=wanted.model_id,
+        dataset_key=request.dataset_key,
+        model_id=request.model_id,
         message="Submit it to /api/tunix/runs as `recipe`, or save it and run: tunix-rt train FILE",
     )
 
 
-def _recipe_values(wanted: SftManifest) -> dict[str, Any]:
-    is_built_in = wanted.model_id in shipped_model_names()
+def _recipe_values(request: SftManifest) -> dict[str, Any]:
+    is_built_in = request.model_id in shipped_model_names()
     return {
-        "model": {"name": wanted.model_id, **({"weights": "random"} if is_built_in else {})},
-        "data": {"dataset": wanted.dataset_key, "row_length": wanted.max_seq_length},
+        "model": {"name": request.model_id, **({"weights": "random"} if is_built_in else {})},
+        "data": {"dataset": request.dataset_key, "row_length": request.max_seq_length},
         "training": {
-            "num_epochs": float(wanted.num_epochs),
-            "batch_size": wanted.batch_size,
-            "learning_rate": wanted.learning_rate,
-            "optimizer": {"name": "adamw", "weight_decay": wanted.weight_decay},
+            "num_epochs": float(request.num_epochs),
+            "batch_size": request.batch_size,
+            "learning_rate": request.learning_rate,
+            "optimizer": {"name": "adamw", "weight_decay": request.weight_decay},
         },
     }

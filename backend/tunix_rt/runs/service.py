@@ -24,7 +24,7 @@ from tunix_rt.runs.store.repository import RunRepository
 from tunix_rt.runs.store.workers import FlagRepository, WorkerRepository
 from tunix_rt.runs.submit import write_recipe
 from tunix_rt.runs.types import Run, RunDetail, RunFilter, ServiceEvent, Worker
-from tunix_rt.runs.unmanaged import unmanaged_runs
+from tunix_rt.runs.unmanaged import refreshed_runs, unmanaged_runs
 
 _MAX_SHOWN = 5
 
@@ -38,7 +38,7 @@ class RunList(BaseModel):
 
 
 class RunTimes(Record):
-    """Where a run stands, and since when."""
+    """The status of a run, with its times."""
 
     run_id: str
     status: RunStatus
@@ -51,57 +51,54 @@ class RunTimes(Record):
 
 
 class RunEventList(BaseModel):
-    """What queue and workers did with a run, in order."""
+    """The queue and worker events of a run, in order."""
 
     model_config = ConfigDict(frozen=True)
     data: tuple[ServiceEvent, ...]
 
 
 class WorkerList(BaseModel):
-    """Every worker that is known, the newest first."""
+    """Every known worker, newest first."""
 
     model_config = ConfigDict(frozen=True)
     data: tuple[Worker, ...]
 
 
 class QueueState(BaseModel):
-    """How the queue stands."""
+    """The state of the queue."""
 
     model_config = ConfigDict(frozen=True)
     is_paused: bool
     num_runs: dict[RunStatus, int]
-    """By status; those that there are none of are left out."""
+    """By status; statuses without runs are left out."""
     num_held: int
-    """Of the queued ones: they wait until somebody resumes them."""
+    """Queued runs on hold until they are resumed."""
     workers: tuple[Worker, ...]
 
 
 def list_runs(home: Home, criteria: RunFilter, *, limit: int, offset: int) -> RunList:
     """A page of runs, newest first, with the total."""
-    unmanaged_runs(home).refresh()
-    page = RunRepository(home.database).list(criteria, limit=limit, offset=offset)
+    page = refreshed_runs(home).list(criteria, limit=limit, offset=offset)
     return RunList(data=page.data, pagination=pagination(limit, offset, len(page.data), page.total))
 
 
 def get_run(home: Home, run_id: str) -> RunDetail:
-    """A run by its whole id, or NotFoundError."""
-    unmanaged_runs(home).refresh()
-    run = RunRepository(home.database).get(run_id)
+    """The run with this id, or NotFoundError."""
+    run = refreshed_runs(home).get(run_id)
     if run.executor != "direct" or run.status == "succeeded":
         return run
-    unmanaged_runs(home).follow(run_id)  # somebody may have gone on with it
+    unmanaged_runs(home).update(run_id)  # somebody may have resumed it
     return RunRepository(home.database).get(run_id)
 
 
 def get_times(home: Home, run_id: str) -> RunTimes:
-    """Where a run stands, or NotFoundError."""
-    unmanaged_runs(home).refresh()
-    run = RunRepository(home.database).summary(run_id)
+    """The status and times of a run, or NotFoundError."""
+    run = refreshed_runs(home).summary(run_id)
     return RunTimes.model_validate({name: getattr(run, name) for name in RunTimes.model_fields})
 
 
 def find_run_id(home: Home, part: str) -> str:
-    """The id that somebody meant who typed its beginning, or its last word.
+    """The id of the run with this start or last word of its id.
 
     Raises:
         NotFoundError: No run's id begins or ends so.
@@ -110,33 +107,30 @@ def find_run_id(home: Home, part: str) -> str:
     Example:
         "3f2a" -> "20250131-142907-demo-3f2a"
     """
-    unmanaged_runs(home).refresh()
-    found = RunRepository(home.database).find_ids(part, limit=_MAX_SHOWN + 1) if part else ()
+    found = refreshed_runs(home).find_ids(part, limit=_MAX_SHOWN + 1) if part else ()
     if part in found or len(found) == 1:
         return part if part in found else found[0]
     if not found:
         raise NotFoundError(f"There is no run {part!r}.", next_step="List the runs: tunix-rt runs list")
     shown = ", ".join(found[:_MAX_SHOWN]) + (", …" if len(found) > _MAX_SHOWN else "")
-    raise InvalidInputError(f"{part!r} stands for several runs: {shown}.", next_step="Type more of the id.")
+    raise InvalidInputError(f"{part!r} matches several runs: {shown}.", next_step="Type more of the id.")
 
 
 def list_events(home: Home, run_id: str, *, after: int = -1) -> RunEventList:
     """The events of a run with a higher sequence than `after`, or NotFoundError."""
-    unmanaged_runs(home).refresh()
-    return RunEventList(data=RunRepository(home.database).events(run_id, after=after))
+    return RunEventList(data=refreshed_runs(home).events(run_id, after=after))
 
 
 def list_workers(home: Home) -> WorkerList:
-    """Who takes runs."""
+    """Every known worker, newest first."""
     return WorkerList(data=WorkerRepository(home.database).list())
 
 
 def queue_state(home: Home) -> QueueState:
-    """How the queue stands."""
-    unmanaged_runs(home).refresh()
+    """The state of the queue."""
     return QueueState(
         is_paused=FlagRepository(home.database).is_queue_paused(),
-        num_runs=RunRepository(home.database).counts(),
+        num_runs=refreshed_runs(home).counts(),
         num_held=RunRepository(home.database).num_held(),
         workers=WorkerRepository(home.database).list(),
     )
@@ -147,29 +141,27 @@ def cancel(home: Home, run_id: str) -> RunDetail:
 
     Raises:
         NotFoundError: There is no such run.
-        ConflictError: It has ended, or does not run in the queue.
+        ConflictError: It has ended, or is unmanaged.
     """
-    unmanaged_runs(home).refresh()
-    return RunRepository(home.database).cancel(run_id)
+    return refreshed_runs(home).cancel(run_id)
 
 
 def pause(home: Home, run_id: str) -> RunDetail:
-    """Make a run wait until it is resumed; a running one stops with a checkpoint.
+    """Hold a run until it is resumed; a running one stops with a checkpoint.
 
     Raises:
         NotFoundError: There is no such run.
-        ConflictError: It has ended, or does not run in the queue.
+        ConflictError: It has ended, or is unmanaged.
     """
-    unmanaged_runs(home).refresh()
-    return RunRepository(home.database).pause(run_id)
+    return refreshed_runs(home).pause(run_id)
 
 
 def resume(home: Home, run_id: str) -> RunDetail:
-    """Let a paused run go on, or put a cancelled or failed one into the queue, from its last checkpoint.
+    """Resume a paused, cancelled or failed run from its last checkpoint.
 
     Raises:
         NotFoundError: There is no such run.
-        ConflictError: It has succeeded, or cannot go on in the queue.
+        ConflictError: It has succeeded, or cannot be resumed in the queue.
     """
     run = get_run(home, run_id)
     job_dir = JobDir(home.settings.jobs_dir / run_id)
@@ -180,13 +172,12 @@ def resume(home: Home, run_id: str) -> RunDetail:
 
 
 def set_priority(home: Home, run_id: str, priority: int) -> RunDetail:
-    """Higher first; it counts from the next time that a worker asks."""
-    unmanaged_runs(home).refresh()
-    return RunRepository(home.database).set_priority(run_id, priority)
+    """Set the priority for the next claim; higher first."""
+    return refreshed_runs(home).set_priority(run_id, priority)
 
 
 def pause_queue(home: Home) -> QueueState:
-    """Let workers take nothing more; what runs goes on."""
+    """Stop workers from taking runs; running ones continue."""
     FlagRepository(home.database).set_queue_paused(True)
     return queue_state(home)
 
@@ -201,56 +192,55 @@ def _require_dataset(run: RunDetail) -> None:
     data = run.recipe.get("data")
     if not isinstance(data, dict) or data.get("dataset") is None:
         raise ConflictError(
-            f"The run {run.run_id} was trained on the file {run.dataset}, which the queue does not have.",
-            next_step="Go on with the command that began it, with --resume and the same --output.",
+            f"The run {run.run_id} was trained on the file {run.dataset}, which the queue cannot read.",
+            next_step="Run the command that started it again, with --resume and the same --output.",
         )
 
 
-_LEAVING_PREFIX = ".removing-"
+_REMOVING_PREFIX = ".removing-"
 
 
 def remove(home: Home, run_id: str) -> None:
-    """Forget a run and delete what it wrote; evaluations of it stay.
+    """Remove a run and its files; its evaluations stay.
 
-    Killed in between, the run is either still in the list, and can be removed again, or its directories have
-    left the list already, and the next removal deletes what is left of them.
+    If this process is killed, the run is either still listed and can be removed again, or its directories are
+    renamed and the next removal deletes them.
 
     Raises:
         NotFoundError: There is no such run.
-        ConflictError: It is running, or something needs it: which, and how to let go of it.
+        ConflictError: It is running, or something needs it.
     """
-    unmanaged_runs(home).refresh()
     settings = home.settings
     run_path, job_path = settings.runs_dir / run_id, settings.jobs_dir / run_id
-    RunRepository(home.database).require_removable(run_id)  # and only the id of a run becomes a path
+    refreshed_runs(home).require_removable(run_id)  # so that only the id of a run becomes a path
     if run_path.is_dir():
-        with held_directory(run_path, "run"):  # an evaluation may be joining it, a process may write it
+        with held_directory(run_path, "run"):  # an evaluation or another process may be writing it
             RunRepository(home.database).remove(run_id)
-            _set_aside(run_path)
+            _move_aside(run_path)
     else:
         RunRepository(home.database).remove(run_id)
-    _set_aside(job_path)
+    _move_aside(job_path)
     if settings.checkpoint_url is not None:
         _remove_mirror(settings.checkpoint_url, run_id)
     for directory in (settings.runs_dir, settings.jobs_dir):
-        _delete_leaving(directory)
+        _delete_removed(directory)
 
 
-def _set_aside(path: Path) -> None:
-    """One rename takes it out of the list, however much there is to delete."""
+def _move_aside(path: Path) -> None:
+    """Rename it out of the list: one step, however much there is to delete."""
     if path.is_dir():
         with storage_errors(f"removing {path.name}"):
-            path.rename(path.with_name(f"{_LEAVING_PREFIX}{secrets.token_hex(4)}"))
+            path.rename(path.with_name(f"{_REMOVING_PREFIX}{secrets.token_hex(4)}"))
             sync_directory(path.parent)
 
 
-def _delete_leaving(directory: Path) -> None:
-    for path in directory.glob(f"{_LEAVING_PREFIX}*"):
+def _delete_removed(directory: Path) -> None:
+    for path in directory.glob(f"{_REMOVING_PREFIX}*"):
         shutil.rmtree(path, ignore_errors=True)
 
 
 def _remove_mirror(url: str, run_id: str) -> None:
-    # Imported here: only runs on a cluster have a mirror, and it needs their extra.
+    # Imported here: it needs an optional extra.
     from tunix_rt.runs.executors.ray.mirror import CheckpointMirror
 
     CheckpointMirror(url, run_id).remove()
@@ -258,11 +248,11 @@ def _remove_mirror(url: str, run_id: str) -> None:
 
 NUM_POINTS = 48
 _TAIL_BYTES = 1 << 14
-"""Where the newest step stands, behind which validations may follow."""
+"""Contains the newest step, which validations may follow."""
 
 
 class Sparkline(Record):
-    """A few points of a run's loss, in order; the last one is the newest."""
+    """A few points of the loss curve of a run, in order; the last one is the newest."""
 
     run_id: str
     steps: tuple[int, ...]
@@ -270,15 +260,15 @@ class Sparkline(Record):
 
 
 class SparklineList(Record):
-    """Those of the runs that have logged something."""
+    """The sparklines of the runs that have logged a loss."""
 
     data: tuple[Sparkline, ...]
 
 
 def sparklines(home: Home, run_ids: Sequence[str]) -> SparklineList:
-    """The sparklines of these runs; a run that is unknown or has logged nothing has none."""
-    drawn = (_sparkline(home, run_id) for run_id in dict.fromkeys(run_ids))
-    return SparklineList(data=tuple(line for line in drawn if line.steps))
+    """The sparklines of these runs; runs that are unknown or have logged no loss are left out."""
+    lines = (_sparkline(home, run_id) for run_id in dict.fromkeys(run_ids))
+    return SparklineList(data=tuple(line for line in lines if line.steps))
 
 
 def _sparkline(home: Home, run_id: str) -> Sparkline:
@@ -287,30 +277,30 @@ def _sparkline(home: Home, run_id: str) -> Sparkline:
 
 
 def _sampled(path: Path) -> Iterator[tuple[int, float]]:
-    """Steps and losses of lines that lie evenly in the file, which is never read as a whole."""
+    """Steps and losses at evenly spaced offsets; the file is never read as a whole."""
     with storage_errors("reading the metrics"):
         try:
             with path.open("rb") as file:
                 yield from _points(file)
         except FileNotFoundError:
-            return  # the run has not begun
+            return  # the run has not started
 
 
 def _points(file: BinaryIO) -> Iterator[tuple[int, float]]:
     size = file.seek(0, os.SEEK_END)
     for index in range(NUM_POINTS):
-        place = size * index // NUM_POINTS
-        file.seek(place)
-        if place:
-            file.readline()  # the place is somewhere inside of it
+        offset = size * index // NUM_POINTS
+        file.seek(offset)
+        if offset:
+            file.readline()  # the rest of a line
         yield from _point(file.readline())
     yield from _last_point(file, size)
 
 
 def _last_point(file: BinaryIO, size: int) -> Iterator[tuple[int, float]]:
-    place = max(size - _TAIL_BYTES, 0)
-    file.seek(place)
-    whole = file.read().splitlines(keepends=True)[1 if place else 0 :]
+    offset = max(size - _TAIL_BYTES, 0)
+    file.seek(offset)
+    whole = file.read().splitlines(keepends=True)[1 if offset else 0 :]
     for line in reversed(whole):
         if point := next(_point(line), None):
             yield point
@@ -318,7 +308,7 @@ def _last_point(file: BinaryIO, size: int) -> Iterator[tuple[int, float]]:
 
 
 def _point(line: bytes) -> Iterator[tuple[int, float]]:
-    """The step and the loss of a line; none of a torn one, or of one of a validation."""
+    """The step and the loss of a line; nothing for a torn line or a validation."""
     values = json.loads(line) if line.endswith(b"\n") else {}
     if math.isfinite(values.get("loss", math.nan)):
         yield values["step"], values["loss"]

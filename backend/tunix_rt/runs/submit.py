@@ -36,11 +36,11 @@ from tunix_rt.runs.types import NewRun, RunDetail, RunPreview, RunRequest
 
 _ENDING = ".yaml"
 UNNAMED = "run"
-"""What a recipe is called that came without a name."""
+"""The name of an inline recipe without one."""
 
 
 @dataclass(frozen=True)
-class AskedRecipe:
+class RequestedRecipe:
     """The recipe of a request."""
 
     name: str
@@ -53,18 +53,18 @@ class NamedRecipe(BaseModel):
     model_config = ConfigDict(frozen=True)
     name: str
     is_shipped: bool
-    """Inside the package; else one's own, in the home directory."""
+    """Part of the package; otherwise in the home directory."""
 
 
 class RecipeList(BaseModel):
-    """Every recipe that has a name, by name."""
+    """The named recipes, sorted by name."""
 
     model_config = ConfigDict(frozen=True)
     data: tuple[NamedRecipe, ...]
 
 
 def list_recipes(settings: Settings) -> RecipeList:
-    """The shipped recipes and one's own."""
+    """The shipped recipes and those of the home."""
     paths = sorted(recipe_paths(settings).items())
     own = settings.recipes_dir
     return RecipeList(
@@ -73,40 +73,40 @@ def list_recipes(settings: Settings) -> RecipeList:
 
 
 def recipe_paths(settings: Settings) -> dict[str, Path]:
-    """The recipes that have a name, and their files. One's own stands before a shipped one."""
+    """The named recipes and their files. A recipe of the home hides a shipped one of the same name."""
     own = {path.stem: path for path in sorted(settings.recipes_dir.glob(f"*{_ENDING}"))}
     return {name: shipped_recipe_path(name) for name in shipped_recipe_names()} | own
 
 
-def asked_recipe(settings: Settings, request: RunRequest, *, allows_paths: bool) -> AskedRecipe:
-    """Resolve the recipe with everything that the request says about it.
+def requested_recipe(settings: Settings, request: RunRequest, *, allows_paths: bool) -> RequestedRecipe:
+    """Resolve the recipe of a request with its overrides.
 
     Args:
-        settings: where one's own recipes are.
-        request: what was asked for.
-        allows_paths: whether the model may be a directory of this machine.
+        settings: Where the recipes of the home are.
+        request: The request.
+        allows_paths: Whether the model may be a directory on this machine.
 
     Raises:
         NotFoundError: No recipe has this name.
-        InvalidInputError: It says something that no recipe can say, or names a path.
+        InvalidInputError: The recipe is invalid, or names a path.
     """
     flags = {} if request.dataset is None else {"data.dataset": Flag(request.dataset, "--dataset")}
-    asked = _resolved(settings, request, flags)
+    requested = _resolved(settings, request, flags)
     if request.num_smoke_steps is not None:
-        smoke = smoke_flags(asked.resolved.recipe, request.num_smoke_steps, reason="--smoke-steps")
-        asked = _resolved(settings, request, flags | smoke)
+        smoke = smoke_flags(requested.resolved.recipe, request.num_smoke_steps, reason="--smoke-steps")
+        requested = _resolved(settings, request, flags | smoke)
     if not allows_paths:
-        _refuse_paths(asked.resolved.recipe, _names_in_the_file(settings, request))
-    resolved = with_registered_model(settings, asked.resolved)
-    return AskedRecipe(asked.name, _with_absolute_model(resolved) if allows_paths else resolved)
+        _refuse_paths(requested.resolved.recipe, _model_names_of_file(settings, request))
+    resolved = with_registered_model(settings, requested.resolved)
+    return RequestedRecipe(requested.name, _with_absolute_model(resolved) if allows_paths else resolved)
 
 
-def _resolved(settings: Settings, request: RunRequest, flags: dict[str, Flag]) -> AskedRecipe:
+def _resolved(settings: Settings, request: RunRequest, flags: dict[str, Flag]) -> RequestedRecipe:
     if isinstance(request.recipe, dict):
         resolved = resolve_recipe(request.recipe, sets=request.overrides, flags=flags)
-        return AskedRecipe(request.name or UNNAMED, resolved)
+        return RequestedRecipe(request.name or UNNAMED, resolved)
     path = named_recipe_path(settings, request.recipe)
-    return AskedRecipe(path.stem, load_recipe(path, sets=request.overrides, flags=flags))
+    return RequestedRecipe(path.stem, load_recipe(path, sets=request.overrides, flags=flags))
 
 
 def named_recipe_path(settings: Settings, recipe: str) -> Path:
@@ -119,7 +119,7 @@ def named_recipe_path(settings: Settings, recipe: str) -> Path:
 
 
 def _with_absolute_model(resolved: ResolvedRecipe) -> ResolvedRecipe:
-    """A worker runs elsewhere than where the request was typed."""
+    """Make a model path absolute: a worker runs in another directory."""
     section = resolved.recipe.model
     if section.name in shipped_model_names() or not Path(section.name).is_dir():
         return resolved
@@ -128,8 +128,8 @@ def _with_absolute_model(resolved: ResolvedRecipe) -> ResolvedRecipe:
     return resolved.model_copy(update={"recipe": recipe})
 
 
-def _names_in_the_file(settings: Settings, request: RunRequest) -> list[str]:
-    """The model and tokenizer of a recipe that lies on the server: whoever put it there may name a path."""
+def _model_names_of_file(settings: Settings, request: RunRequest) -> list[str]:
+    """The model and tokenizer of a recipe file on the server: these may be paths."""
     if isinstance(request.recipe, dict):
         return []
     section = read_values(named_recipe_path(settings, request.recipe)).get("model")
@@ -167,29 +167,29 @@ def prepare(settings: Settings, request: RunRequest, *, allows_paths: bool = Fal
     """Resolve, check and plan a request; nothing is queued.
 
     Args:
-        settings: where recipes, datasets and eval sets are.
-        request: what was asked for.
-        allows_paths: whether the model may be a directory of this machine: never for a client's request.
+        settings: Where recipes, datasets and eval sets are.
+        request: The request.
+        allows_paths: Whether the model may be a directory on this machine: never for a client's request.
 
     Raises:
         NotFoundError: The recipe, the dataset, a split of it or the eval set does not exist.
-        InvalidInputError: The recipe says something that no recipe can say.
+        InvalidInputError: The recipe is invalid.
         MissingExtraError: The engine that must run it is not installed.
-        DoesNotFitError: The plan says no, with its advice, and nobody insists.
+        DoesNotFitError: The plan says that it does not fit, and the request is not forced.
     """
-    asked = asked_recipe(settings, request, allows_paths=allows_paths)
-    require_data(settings, asked.resolved.recipe, request.eval_set)
-    preview = preview_of(settings, asked, request, PlanOptions(is_fast=True))
+    requested = requested_recipe(settings, request, allows_paths=allows_paths)
+    require_data(settings, requested.resolved.recipe, request.eval_set)
+    preview = preview_of(settings, requested, request, PlanOptions(is_fast=True))
     if preview.plan is not None and not preview.plan.fits and not request.is_forced:
         raise _refused(preview.plan)
     return preview
 
 
 def preview_of(
-    settings: Settings, asked: AskedRecipe, request: RunRequest, options: PlanOptions
+    settings: Settings, requested: RequestedRecipe, request: RunRequest, options: PlanOptions
 ) -> RunPreview:
-    """What a request resolves to and what is predicted, whether it fits or not."""
-    recipe = asked.resolved.recipe
+    """What a request resolves to, and its plan, whether it fits or not."""
+    recipe = requested.resolved.recipe
     engine = choose_engine(request.engine, request.device, this_machine())
     hardware = _hardware(request)
     plan = None
@@ -197,20 +197,20 @@ def preview_of(
         with_engine = replace(options, engine=engine.name)
         plan = plan_recipe(settings, recipe, hardware.target, with_engine, PlanProgress())
     return RunPreview(
-        recipe_name=asked.name,
+        recipe_name=requested.name,
         model=recipe.model.name,
         dataset=recipe.data.dataset or "",
         mode=recipe.training.mode,
         engine=engine.name,
         engine_reason=engine.reason,
-        recipe=asked.resolved.to_json(),
+        recipe=requested.resolved.to_json(),
         plan=plan,
         notes=(hardware.note,) if hardware.note else (),
     )
 
 
 def require_data(settings: Settings, recipe: Recipe, eval_set: str | None) -> None:
-    """Make sure that what the recipe trains on and what it is evaluated on are there.
+    """Require the dataset of the recipe and the eval set.
 
     Raises:
         NotFoundError: The dataset, a split of it or the eval set does not exist.
@@ -230,7 +230,7 @@ def require_data(settings: Settings, recipe: Recipe, eval_set: str | None) -> No
 def _hardware(request: RunRequest) -> _Hardware:
     if request.target is not None:
         return _Hardware(find_target(request.target))
-    unknown = "Not planned: say for which hardware, with target."
+    unknown = "Not planned: set target to the hardware to plan for."
     if request.device == "tpu" or request.executor == "ray":
         return _Hardware(None, unknown)
     if request.device == "cpu":
@@ -245,7 +245,7 @@ def _refused(plan: Plan) -> DoesNotFitError:
     return DoesNotFitError(
         plan.reason,
         next_step=f"{advice_of(plan)}`tunix-rt plan` shows the figures by component; --force (is_forced) "
-        "queues it all the same.",
+        "queues it anyway.",
     )
 
 
@@ -257,19 +257,17 @@ def submit(
     request: RunRequest,
     *,
     sweep_id: str | None = None,
-    name: str | None = None,
     run_id: str | None = None,
     allows_paths: bool = False,
 ) -> RunDetail:
     """Check and plan a request, and put it into the queue.
 
     Args:
-        home: where the queue is.
-        request: what was asked for.
-        sweep_id: of the sweep that it is a trial of.
-        name: becomes part of the run's id. Default: the request's, else the recipe's.
-        run_id: of the run, for whoever must find it again whatever happens. Default: a new one.
-        allows_paths: whether the model may be a directory of this machine: never for a client's request.
+        home: Where the queue is.
+        request: The request.
+        sweep_id: Of the sweep, if the run is a trial.
+        run_id: A fixed id, for a caller that must find the run again. Default: a new one.
+        allows_paths: Whether the model may be a directory on this machine: never for a client's request.
 
     Raises:
         ConflictError: There is a run with this id.
@@ -277,12 +275,12 @@ def submit(
     """
     preview = prepare(home.settings, request, allows_paths=allows_paths)
     if run_id is None:
-        called = (name or request.name or preview.recipe_name)[:MAX_NAME_CHARS]
-        run_id = new_run_dir(home.settings, Path(called), None).run_id
+        name = (request.name or preview.recipe_name)[:MAX_NAME_CHARS]
+        run_id = new_run_dir(home.settings, Path(name), None).run_id
     RunRepository(home.database).require_free(run_id)
     job_dir = JobDir(home.settings.jobs_dir / run_id)
     write_recipe(job_dir, preview.recipe)
-    # The row comes last: whoever finds the run in the queue finds its recipe too.
+    # The row comes last: a run in the queue always has its recipe.
     return RunRepository(home.database).add(_new_run(run_id, request, preview, sweep_id))
 
 

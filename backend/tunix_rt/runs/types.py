@@ -4,7 +4,7 @@ Engine events and metrics travel as the lines that `events.jsonl` and `metrics.j
 `ServiceEvent`; the others are here.
 
 queued      a worker takes it -> running; cancelled at once; failed when it can never be taken
-running     its end -> succeeded or failed; told to stop -> cancelling; paused, retried or orphaned -> queued
+running     its end -> succeeded or failed; asked to stop -> cancelling; paused, retried or lost -> queued
 cancelling  -> cancelled, unless its end comes first
 cancelled   resumed -> queued, from the last checkpoint
 failed      resumed -> queued, from the last checkpoint
@@ -24,7 +24,7 @@ from tunix_rt.engines.training.types import RUN_ID_PATTERN, RunFailure, RunFigur
 FIRST_WAIT_S = 2.0
 GROWTH = 4.0
 BACKOFF_CAP_S = 300.0
-"""No retry waits longer. A moment further away than this was written by a clock that was ahead."""
+"""No retry waits longer. A time further ahead was written by a clock that was wrong."""
 
 
 def backoff_s(num_failures: int) -> float:
@@ -44,35 +44,35 @@ LiveKind = Literal["service", "event", "metrics", "rewind", "log", "heartbeat", 
 
 
 class LogChunk(Record):
-    """Lines that a run printed, or a part of one that is very long."""
+    """Lines of the output of a run, or a part of a very long one."""
 
     seq: Count
-    """Bytes of the log up to the end of this chunk: `since_seq` goes on from there."""
+    """Bytes of the log up to the end of this chunk: resume from there with `since_seq`."""
     stream: Literal["output"] = "output"
-    """What is printed and what is complained of go into one log, in the order in which they came."""
+    """Standard output and standard error share one log, in order."""
     chunk: str
-    """Ends with a newline unless it is partial. Bytes that are no UTF-8 are replaced."""
+    """Ends with a newline unless it is partial. Bytes that are not UTF-8 are replaced."""
     is_partial: bool
-    """The line goes on in the next chunk, or the run ended in the middle of it."""
+    """The line continues in the next chunk, or the run ended in the middle of it."""
 
 
 class Rewind(Record):
-    """Lines that were sent do not hold any more: a resumed run writes them again."""
+    """Lines that were sent are no longer valid: a resumed run writes them again."""
 
     source: Literal["events", "metrics"]
     step: Count
-    """Forget the lines of later steps. 0: forget all of them."""
+    """Drop the lines of later steps. 0: drop all of them."""
 
 
 class Heartbeat(Record):
-    """Nothing has happened for a while; the connection is alive."""
+    """Nothing is new; the connection is alive."""
 
     seq: Count
-    """Bytes of the log that were sent so far."""
+    """Bytes of the log sent so far."""
 
 
 class StatusMessage(Record):
-    """The run has ended and everything was sent. It is the last message."""
+    """The run has ended and everything was sent: the last message."""
 
     status: RunStatus
 
@@ -82,33 +82,33 @@ ExecutorName = Literal["local", "ray"]
 
 
 class RunRequest(BaseModel):
-    """A recipe, by its name or whole, and how to run it. The body of `POST /api/tunix/runs`."""
+    """A recipe, by name or inline, and how to run it. The body of `POST /api/tunix/runs`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     recipe: str | dict[str, JsonValue]
-    """Name of a shipped recipe or of one in the home's `recipes/`, or the recipe itself. Never a path."""
+    """Name of a shipped recipe or of one in the home's `recipes/`, or an inline recipe. Never a path."""
     overrides: tuple[str, ...] = ()
     """`key=value`, as `tunix-rt train --set` takes them."""
     dataset: str | None = None
-    """Key of the dataset. Default: the recipe's."""
+    """Key of the dataset. Default: the one in the recipe."""
     name: Annotated[str, Field(min_length=1, max_length=64)] | None = None
-    """Becomes part of the run's id. Default: the recipe's name."""
+    """Part of the run id. Default: the name of the recipe."""
     engine: Literal["auto", "jax", "torch"] = "auto"
     device: Literal["auto", "cpu", "gpu", "tpu"] = "auto"
     priority: Priority = 0
-    """Higher first; equal ones in the order they came."""
+    """Higher priorities run first; equal ones in the order of submission."""
     is_held: bool = False
-    """Wait until somebody resumes it."""
+    """Queue it on hold until it is resumed."""
     is_forced: bool = False
-    """Run although the plan says that it does not fit."""
+    """Run even if the plan says that it does not fit."""
     target: str | None = None
-    """The hardware that it is planned for. Default: this machine, or what the device says."""
+    """The hardware to plan for. Default: this machine, or what `device` implies."""
     eval_set: str | None = None
-    """Evaluate the model on this eval set when the training is done."""
+    """Evaluate the trained model on this eval set."""
     executor: ExecutorName = "local"
     num_smoke_steps: Annotated[int, Field(ge=1)] | None = None
-    """End after this many steps; all else is the same."""
+    """Stop after this many steps; nothing else changes."""
 
     @model_validator(mode="after")
     def _has_a_recipe(self) -> Self:
@@ -118,16 +118,16 @@ class RunRequest(BaseModel):
 
 
 class PlanRequest(RunRequest):
-    """A run, and how it is to be planned. The body of `POST /api/tunix/plans`."""
+    """A run, and how to plan it. The body of `POST /api/tunix/plans`."""
 
     session_seconds: Annotated[float, Field(gt=0, le=10**9)] | None = None
-    """Time that the run may take, e.g. that of a Kaggle session."""
+    """Time limit of the run, e.g. of a Kaggle session."""
     is_compiled: bool = False
-    """Ask the compiler for the figures, if this machine has one for the target: minutes, the first time."""
+    """Compile for the figures, if this machine has a compiler for the target; slow the first time."""
 
 
 class RunPreview(Record):
-    """A request that could run: what it resolves to, and what is predicted."""
+    """A valid request: what it resolves to, and the plan."""
 
     recipe_name: str
     model: str
@@ -136,14 +136,14 @@ class RunPreview(Record):
     engine: str
     engine_reason: str
     recipe: dict[str, JsonValue]
-    """The resolved one, with `overrides`, as `recipe.resolved.json` has it."""
+    """The resolved recipe with `overrides`, as in `recipe.resolved.json`."""
     plan: Plan | None = None
-    """Absent when it is not known on which hardware it will run; the notes say so."""
+    """Absent if the hardware is unknown; the notes say so."""
     notes: tuple[str, ...] = Field(default=())
 
 
 RunExecutor = ExecutorName | Literal["direct"]
-"""`direct`: by `tunix-rt train`, outside the queue; no worker ever takes it."""
+"""`direct`: an unmanaged run, started with `tunix-rt train` outside the queue; no worker ever takes it."""
 
 ServiceEventKind = Literal[
     "submitted",
@@ -169,7 +169,7 @@ ServiceEventKind = Literal[
 
 
 class Run(Record):
-    """One run, with everything but its recipe and its plan."""
+    """One run, without its recipe and its plan."""
 
     run_id: str
     status: RunStatus
@@ -187,7 +187,7 @@ class Run(Record):
     executor: RunExecutor
     sweep_id: str | None = None
     num_attempts: Count
-    """How often a worker has taken it."""
+    """How often a worker has claimed it."""
     num_failures: Count
     """Infrastructure failures in a row, without progress between them."""
     worker_id: str | None = None
@@ -201,7 +201,7 @@ class Run(Record):
 
 
 class RunDetail(Run):
-    """A run with what was asked for, what it resolved to and what was predicted."""
+    """A run with its request, its resolved recipe and its plan."""
 
     request: RunRequest
     recipe: dict[str, JsonValue]
@@ -209,10 +209,10 @@ class RunDetail(Run):
 
 
 class ServiceEvent(Record):
-    """Something that the queue or a worker did with a run. The engine's own events are in its directory."""
+    """Something that the queue or a worker did with a run. Engine events are in the run directory."""
 
     sequence: Count
-    """Counts the service's events of a run from 0."""
+    """Counts the service events of a run from 0."""
     time: datetime
     kind: ServiceEventKind
     message: str
@@ -220,15 +220,15 @@ class ServiceEvent(Record):
 
 
 class Lease(Record):
-    """A worker's right to a run. It holds as long as its holder beats, and for nobody else."""
+    """A worker's exclusive right to a run, for as long as it sends heartbeats."""
 
     run_id: str
     token: str
-    """Every write of the worker names it: whoever lost the lease can write nothing more."""
+    """Every write of the worker carries it: without the lease nothing can be written."""
 
 
 class Claim(Record):
-    """What a worker gets when it takes a run."""
+    """What a worker gets when it claims a run."""
 
     lease: Lease
     run: RunDetail
@@ -239,12 +239,12 @@ class Claim(Record):
 ACTIVE: frozenset[RunStatus] = frozenset({"running", "cancelling"})
 """A worker has it."""
 TERMINAL: frozenset[RunStatus] = frozenset({"cancelled", "failed", "succeeded"})
-"""Nothing happens to it any more unless somebody asks."""
+"""It has ended, unless somebody resumes it."""
 
 ALLOWED: dict[RunStatus, frozenset[RunStatus]] = {
     "queued": frozenset({"running", "cancelled", "failed"}),
     "running": frozenset({"queued", "cancelling", "failed", "succeeded"}),
-    # A run that is told to stop may have reached its end, or fail, before it hears of it.
+    # A run that is asked to stop may have ended or failed before the request arrives.
     "cancelling": frozenset({"cancelled", "failed", "succeeded"}),
     "cancelled": frozenset({"queued"}),
     "failed": frozenset({"queued"}),
@@ -253,30 +253,30 @@ ALLOWED: dict[RunStatus, frozenset[RunStatus]] = {
 
 
 def require_transition(run_id: str, before: RunStatus, after: RunStatus) -> None:
-    """Refuse a step that the picture above does not have.
+    """Refuse a transition that is not in the table above.
 
     Raises:
-        ConflictError: The run cannot go there from where it stands.
+        ConflictError: The transition is not allowed.
     """
     if after not in ALLOWED[before]:
         raise ConflictError(
             f"The run {run_id} is {before}; it cannot become {after}.",
-            next_step=f"Look at it first: tunix-rt runs show {run_id}",
+            next_step=f"Show it: tunix-rt runs show {run_id}",
         )
 
 
 def steps_between(before: RunStatus, after: RunStatus) -> tuple[RunStatus, ...]:
-    """The shortest way, for a run that went it where nobody watched.
+    """The shortest path of transitions, for a run that changed while it was not observed.
 
     Example:
         running, cancelled -> cancelling, cancelled
     """
-    ways: list[tuple[RunStatus, ...]] = [(before,)]
-    while ways:
-        way = ways.pop(0)
-        if way[-1] == after:
-            return way[1:]
-        ways += [(*way, status) for status in sorted(ALLOWED[way[-1]]) if status not in way]
+    paths: list[tuple[RunStatus, ...]] = [(before,)]
+    while paths:
+        path = paths.pop(0)
+        if path[-1] == after:
+            return path[1:]
+        paths += [(*path, status) for status in sorted(ALLOWED[path[-1]]) if status not in path]
     raise ConflictError(
         f"A run that is {before} cannot become {after}.", next_step="Submit it as a new run instead."
     )
@@ -286,7 +286,7 @@ RunId = Annotated[str, Field(pattern=RUN_ID_PATTERN)]
 
 
 class NewRun(Record):
-    """A run that is about to be queued."""
+    """A run to be queued."""
 
     run_id: RunId
     request: RunRequest
@@ -297,12 +297,12 @@ class NewRun(Record):
     engine: str
     sweep_id: str | None = None
     recipe: dict[str, JsonValue]
-    """The resolved one, as `recipe.resolved.json` has it."""
+    """The resolved recipe, as in `recipe.resolved.json`."""
     plan: dict[str, JsonValue] | None = None
 
 
-class OutsideStanding(Record):
-    """Where a run outside the queue stands, as its directory tells."""
+class UnmanagedStatus(Record):
+    """The status of an unmanaged run, read from its directory."""
 
     status: RunStatus
     finished_at: datetime | None = None
@@ -311,16 +311,16 @@ class OutsideStanding(Record):
     figures: RunFigures | None = None
 
 
-class OutsideRun(Record):
-    """A run that `tunix-rt train` wrote without the queue."""
+class UnmanagedRun(Record):
+    """A run that `tunix-rt train` started, outside the queue."""
 
     new: NewRun
     created_at: datetime
-    standing: OutsideStanding
+    current: UnmanagedStatus
 
 
 class RunFilter(Record):
-    """Which runs are meant. Everything given must hold; nothing given means all of them."""
+    """A filter of runs: all given conditions must hold; none given means all runs."""
 
     status: tuple[RunStatus, ...] = ()
     """Any of these; none given means all."""
@@ -329,37 +329,37 @@ class RunFilter(Record):
     engine: Word | None = None
     sweep_id: Word | None = None
     model: Word | None = None
-    """Stands in the name of the model, whatever the case."""
+    """Part of the name of the model; case is ignored."""
     text: Word | None = None
-    """Stands in the run's id, recipe, model or dataset, whatever the case."""
+    """Part of the id, recipe, model or dataset; case is ignored."""
 
 
 class RunPage(Record):
-    """A page of runs, and how many there are in all."""
+    """A page of runs, and the number of all that match."""
 
     data: tuple[Run, ...]
     total: Count
 
 
-class RunStanding(NamedTuple):
-    """The little that a follower asks for again and again."""
+class RunState(NamedTuple):
+    """What followers poll."""
 
     status: RunStatus
     num_events: int
 
 
 class BeatAnswer(NamedTuple):
-    """What the queue tells the holder of a lease that still holds."""
+    """What the queue answers to the heartbeat of a valid lease."""
 
     token: str
     status: RunStatus
     """`cancelling`: stop it."""
-    is_held: bool
-    """Stop it with a checkpoint and put it back: somebody paused it."""
+    is_held: bool = False
+    """The run was paused: stop it with a checkpoint and requeue it. Tasks cannot be paused."""
 
 
 class LeaseBeat(NamedTuple):
-    """A lease as an observer sees it: while its holder lives, `beats` grows."""
+    """A lease as observers see it: while its holder is alive, `beats` grows."""
 
     run_id: str
     worker_id: str
@@ -377,12 +377,12 @@ class Slot(Record):
     """Room for one run at a time."""
 
     device: SlotDevice = "auto"
-    """auto takes any run and leaves the choice of the device to it."""
+    """auto takes any run, and the run chooses the device."""
     index: int | None = None
-    """Of the GPU. None: all of them."""
+    """Index of the GPU. None: all GPUs."""
 
     def takes(self, device: str) -> bool:
-        """Whether a run that asks for `device` may go here."""
+        """Whether a run that requests `device` may run here."""
         return self.device == "auto" or device in ("auto", self.device)
 
     def __str__(self) -> str:
@@ -390,7 +390,7 @@ class Slot(Record):
 
 
 def parse_slot(text: str) -> Slot:
-    """A slot as people write it.
+    """Parse a slot.
 
     Example:
         "gpu:1" -> Slot(device="gpu", index=1)
@@ -398,19 +398,19 @@ def parse_slot(text: str) -> Slot:
     match = _SLOT.fullmatch(text)
     if match is None or (match[2] is not None and match[1] != "gpu"):
         raise InvalidInputError(
-            f"{text!r} is no slot.", next_step="Write cpu, gpu, tpu or auto; gpu:0 is the first GPU alone."
+            f"{text!r} is not a slot.", next_step="Use cpu, gpu, tpu or auto; gpu:0 is the first GPU only."
         )
     return Slot.model_validate({"device": match[1], "index": None if match[2] is None else int(match[2])})
 
 
 class Worker(Record):
-    """A worker as the others see it."""
+    """A worker process."""
 
     worker_id: str
     host: str
     pid: int
     process_start: str
-    """When the process began, as the operating system says it: a pid that is used again is another one."""
+    """When the process started, from the operating system: it tells a reused pid apart."""
     version: str
     slots: tuple[Slot, ...]
     status: WorkerStatus

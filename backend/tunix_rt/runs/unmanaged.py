@@ -1,7 +1,7 @@
-"""Runs that `tunix-rt train` started outside the queue.
+"""Unmanaged runs: those that `tunix-rt train` started outside the queue.
 
-Whoever lists runs sees every run of the home. A directory among the runs that the table does not know is read
-once; one whose process still runs is read again until it has ended.
+Lists show every run of the home. A run directory that is not in the database is read once; while its process
+runs, it is read again until it has ended.
 """
 
 import json
@@ -24,14 +24,14 @@ from tunix_rt.base.home import Home
 from tunix_rt.engines.training.run_dir import RunDir, read_manifest
 from tunix_rt.engines.training.types import RUN_ID_PATTERN, RunFailure, RunManifest
 from tunix_rt.runs.store.repository import RunRepository
-from tunix_rt.runs.types import NewRun, OutsideRun, OutsideStanding, RunRequest
+from tunix_rt.runs.types import NewRun, RunRequest, UnmanagedRun, UnmanagedStatus
 
-LOOK_EVERY_S = 2.0
-"""A look at the directory of the runs and at those outside the queue that go on: not for every request."""
-_RUNS_AT_ONCE = 500
-_SETTLED_NS = 1_000_000_000
-"""However coarse the clock of the disk is: a change so long ago has another time than the next one."""
-_GONE = OutsideStanding(
+REFRESH_EVERY_S = 2.0
+"""At most this often are the run directories read: not for every request."""
+_BATCH_SIZE = 500
+_MTIME_RESOLUTION_NS = 1_000_000_000
+"""Above the resolution of any file system: a change this long ago cannot share its time with a later one."""
+_GONE = UnmanagedStatus(
     status="failed",
     failure=RunFailure(
         code="interrupted",
@@ -39,7 +39,7 @@ _GONE = OutsideStanding(
         next_step="Remove it from the list: tunix-rt runs rm",
     ),
 )
-_OF_ANOTHER_PROCESS = re.compile(r"(.+)-process-\d+")
+_PEER_PROCESS = re.compile(r"(.+)-process-\d+")
 
 
 class _Model(BaseModel):
@@ -55,38 +55,40 @@ class _Training(BaseModel):
 
 
 class _Recipe(BaseModel):
-    """The little of a resolved recipe that the table shows, whichever version wrote it."""
+    """The keys of a resolved recipe that the table shows, whichever version wrote it."""
 
     model: _Model
     data: _Data
     training: _Training
 
 
-class OutsideRuns:
-    """Brings the runs that lie in the home into the table."""
+class UnmanagedRuns:
+    """Brings the unmanaged runs of the home into the database."""
 
-    def __init__(self, runs_dir: Path, runs: RunRepository, *, look_every_s: float = LOOK_EVERY_S) -> None:
-        self._look_every_s = look_every_s
+    def __init__(
+        self, runs_dir: Path, runs: RunRepository, *, refresh_every_s: float = REFRESH_EVERY_S
+    ) -> None:
+        self._refresh_every_s = refresh_every_s
         self._runs_dir = runs_dir
         self._runs = runs
         self._known: set[str] = set()
         self._unknown: frozenset[str] = frozenset()
         self._seen_ns: int | None = None
-        """When the directory had last changed as it was read; None: too short ago to rely on it."""
-        self._next_look_s = 0.0
-        self._looking = threading.Lock()
+        """Modification time of the directory when it was read; None: too recent to rely on."""
+        self._next_refresh_s = 0.0
+        self._refreshing = threading.Lock()
 
     def refresh(self) -> None:
-        """Look for new runs, and whether those outside the queue still run; at most every few seconds."""
-        if time.monotonic() < self._next_look_s or not self._looking.acquire(blocking=False):
+        """Add new runs and update those that are running; at most every few seconds."""
+        if time.monotonic() < self._next_refresh_s or not self._refreshing.acquire(blocking=False):
             return
         try:
             self._add_new()
-            for run_id in self._runs.outside_ids("running"):
-                self.follow(run_id)
-            self._next_look_s = time.monotonic() + self._look_every_s
+            for run_id in self._runs.unmanaged_ids("running"):
+                self.update(run_id)
+            self._next_refresh_s = time.monotonic() + self._refresh_every_s
         finally:
-            self._looking.release()
+            self._refreshing.release()
 
     def _add_new(self) -> None:
         self._unknown = self._unknown_names()
@@ -94,63 +96,62 @@ class OutsideRuns:
             return
         self._known |= self._unknown & self._runs.ids()
         new = sorted(self._unknown - self._known)
-        for start in range(0, len(new), _RUNS_AT_ONCE):
-            self._add(new[start : start + _RUNS_AT_ONCE])
+        for start in range(0, len(new), _BATCH_SIZE):
+            self._add(new[start : start + _BATCH_SIZE])
 
     def _unknown_names(self) -> frozenset[str]:
-        """Directories that are no known runs, or not yet; all are listed only when there may be new ones."""
+        """Directories that are not known runs. They are listed again only if there may be new ones."""
         try:
             changed_ns = self._runs_dir.stat().st_mtime_ns
         except FileNotFoundError:
             return frozenset()
         if changed_ns == self._seen_ns:
             return self._unknown - self._known
-        is_settled = time.time_ns() - changed_ns > _SETTLED_NS
+        is_old_enough = time.time_ns() - changed_ns > _MTIME_RESOLUTION_NS
         unknown = _unknown_names(self._runs_dir, self._known)
-        self._seen_ns = changed_ns if is_settled else None
+        self._seen_ns = changed_ns if is_old_enough else None
         return unknown
 
     def _add(self, names: list[str]) -> None:
-        read = (read_outside_run(RunDir(self._runs_dir / name)) for name in names)
+        read = (read_unmanaged_run(RunDir(self._runs_dir / name)) for name in names)
         found = [run for run in read if run is not None]
-        self._runs.add_outside(found)
+        self._runs.add_unmanaged(found)
         self._known |= {run.new.run_id for run in found}
 
-    def follow(self, run_id: str) -> None:
-        """Look where a run outside the queue stands by now."""
+    def update(self, run_id: str) -> None:
+        """Update the status of an unmanaged run from its directory."""
         run_dir = RunDir(self._runs_dir / run_id)
-        found = read_outside_run(run_dir)
+        found = read_unmanaged_run(run_dir)
         if found is not None:
-            self._runs.follow_outside(run_id, found.standing, found.new)
+            self._runs.update_unmanaged(run_id, found.current, found.new)
         elif not run_dir.path.exists():
-            self._runs.follow_outside(run_id, _GONE)
+            self._runs.update_unmanaged(run_id, _GONE)
 
 
-def read_outside_run(run_dir: RunDir) -> OutsideRun | None:
-    """What a run directory tells of its run; None when no run has begun there."""
-    try:
-        return _read(run_dir)
-    except ValidationError:
-        return None  # not a run, or not one of ours
-
-
-def _read(run_dir: RunDir) -> OutsideRun | None:
-    # The lock first: a run that ends between the two looks is a finished one, not an abandoned one.
+def read_unmanaged_run(run_dir: RunDir) -> UnmanagedRun | None:
+    """Read a run from its directory; None if no run has started there."""
+    # The lock first: a run that ends between the two reads has finished, it was not abandoned.
     is_running = is_held(run_dir.path)
     recipe = _json(run_dir.recipe)
     if not recipe:
         return None
+    manifest = None
     try:
         manifest = read_manifest(run_dir)
+        current = _status(run_dir.run_id, manifest, is_running=is_running)
     except DataError as error:
         failure = RunFailure(code=error.code, detail=error.detail, next_step=error.next_step)
-        return _outside(run_dir, recipe, None, OutsideStanding(status="failed", failure=failure))
-    return _outside(run_dir, recipe, manifest, _standing(run_dir.run_id, manifest, is_running=is_running))
+        current = UnmanagedStatus(status="failed", failure=failure)
+    try:
+        new = _new_run(run_dir, recipe, manifest)
+    except ValidationError:
+        return None  # not a run of Tunix RT
+    return UnmanagedRun(new=new, created_at=_started_at(run_dir), current=current)
 
 
-def _standing(run_id: str, manifest: RunManifest | None, *, is_running: bool) -> OutsideStanding:
+def _status(run_id: str, manifest: RunManifest | None, *, is_running: bool) -> UnmanagedStatus:
     if manifest is not None:
-        return OutsideStanding(
+        return UnmanagedStatus(
             status=manifest.status,
             finished_at=manifest.finished_at,
             exit_code=manifest.exit_code,
@@ -158,16 +159,13 @@ def _standing(run_id: str, manifest: RunManifest | None, *, is_running: bool) ->
             figures=manifest.figures,
         )
     if is_running:
-        return OutsideStanding(status="running")
-    return OutsideStanding(status="failed", failure=_abandoned(run_id))
-
-
-def _outside(
-    run_dir: RunDir, recipe: dict[str, Any], manifest: RunManifest | None, standing: OutsideStanding
-) -> OutsideRun:
-    return OutsideRun(
-        new=_new_run(run_dir, recipe, manifest), created_at=_began_at(run_dir), standing=standing
+        return UnmanagedStatus(status="running")
+    failure = RunFailure(
+        code="interrupted",
+        detail="Its process ended without a manifest: it was killed, or the machine stopped.",
+        next_step=f"Resume from its last checkpoint: tunix-rt runs resume {run_id}",
     )
+    return UnmanagedStatus(status="failed", failure=failure)
 
 
 def _new_run(run_dir: RunDir, recipe: dict[str, Any], manifest: RunManifest | None) -> NewRun:
@@ -188,19 +186,11 @@ def _new_run(run_dir: RunDir, recipe: dict[str, Any], manifest: RunManifest | No
     )
 
 
-def _began_at(run_dir: RunDir) -> datetime:
+def _started_at(run_dir: RunDir) -> datetime:
     first = first_json_line(run_dir.events)
     if first is not None:
         return datetime.fromisoformat(first["time"])
     return datetime.fromtimestamp(run_dir.recipe.stat().st_mtime, UTC)
-
-
-def _abandoned(run_id: str) -> RunFailure:
-    return RunFailure(
-        code="interrupted",
-        detail="Its process ended without a last word: it was killed, or the machine stopped.",
-        next_step=f"Go on from its last checkpoint: tunix-rt runs resume {run_id}",
-    )
 
 
 def _json(path: Path) -> dict[str, Any]:
@@ -222,17 +212,23 @@ def _unknown_names(runs_dir: Path, known: Set[str]) -> frozenset[str]:
 
 
 def _is_run_name(name: str, *all_names: Set[str]) -> bool:
-    other = _OF_ANOTHER_PROCESS.fullmatch(name)
+    other = _PEER_PROCESS.fullmatch(name)
     if other is not None and any(other[1] in names for names in all_names):
         return False
     return re.fullmatch(RUN_ID_PATTERN, name) is not None
 
 
-_by_home: WeakKeyDictionary[Home, OutsideRuns] = WeakKeyDictionary()
+_by_home: WeakKeyDictionary[Home, UnmanagedRuns] = WeakKeyDictionary()
 
 
-def unmanaged_runs(home: Home) -> OutsideRuns:
-    """Those of this home. One object per open home remembers when the directory was last read."""
+def unmanaged_runs(home: Home) -> UnmanagedRuns:
+    """The unmanaged runs of this home. One object per open home remembers when it was last read."""
     if home not in _by_home:
-        _by_home[home] = OutsideRuns(home.settings.runs_dir, RunRepository(home.database))
+        _by_home[home] = UnmanagedRuns(home.settings.runs_dir, RunRepository(home.database))
     return _by_home[home]
+
+
+def refreshed_runs(home: Home) -> RunRepository:
+    """The runs of this home, including unmanaged ones that have started lately."""
+    unmanaged_runs(home).refresh()
+    return RunRepository(home.database)

@@ -20,7 +20,7 @@ _GIB = 2**30
 def print_runs(page: RunList) -> None:
     """A page of runs as a table."""
     if not page.data:
-        say("No run fits. Submit one: tunix-rt runs submit smoke_tiny")
+        say("No runs match. Submit one: tunix-rt runs submit smoke_tiny")
         return
     columns = ("id", "status", "model", "dataset", "steps", "loss")
     print_table(columns, [_row(run) for run in page.data])
@@ -28,25 +28,25 @@ def print_runs(page: RunList) -> None:
 
 
 def print_run(run: RunDetail, events: Sequence[ServiceEvent]) -> None:
-    """Where a run stands, what was planned and measured, and what happened to it."""
+    """A run: its status, planned and measured figures, and its events."""
     for name, value in _facts(run):
         say(f"{name:<11}{value}")
     compared = list(_planned_and_measured(run))
     if compared:
         print_table(("", "planned", "measured"), compared)
     print_table(
-        ("when (UTC)", "what", "message"),
+        ("time (UTC)", "event", "message"),
         [(f"{event.time:%Y-%m-%d %H:%M:%S}", event.kind, event.message) for event in events],
     )
 
 
 def print_changed(run: RunDetail, *, as_json: bool) -> None:
-    """A run that somebody did something with."""
+    """A run that a command has changed."""
     print_json(run.to_json()) if as_json else say(f"{status_text(run)}: {run.run_id}")
 
 
 def print_queue(queue: QueueState) -> None:
-    """How the queue stands."""
+    """The state of the queue."""
     counts = ", ".join(f"{count:,} {status}" for status, count in sorted(queue.num_runs.items()))
     held = f" ({queue.num_held:,} held)" if queue.num_held else ""
     say(f"queue      {'paused' if queue.is_paused else 'open'}")
@@ -62,9 +62,9 @@ def print_queue(queue: QueueState) -> None:
 
 
 def status_text(run: Run) -> str:
-    """The status, and what a person must know with it."""
+    """The status with what qualifies it: `queued (retry at 12:30:00)`."""
     if run.executor == "direct" and run.status not in TERMINAL:
-        return f"{run.status} (outside the queue)"
+        return f"{run.status} (unmanaged)"
     if run.is_held:
         return "paused" if run.status == "queued" else f"{run.status} (pausing)"
     if run.status == "queued" and run.not_before is not None and run.not_before > datetime.now(UTC):
@@ -96,7 +96,7 @@ def _facts(run: RunDetail) -> Iterator[tuple[str, str]]:
     if run.num_attempts:
         yield "attempts", f"{run.num_attempts}, last by {run.worker_id}"
     if run.request.is_forced:
-        yield "forced", "queued although the plan said that it does not fit"
+        yield "forced", "queued although the plan does not fit"
     if run.failure is not None:
         yield "failure", run.failure.detail
         yield "next", run.failure.next_step
@@ -138,7 +138,7 @@ def _seconds(run: Run) -> float | None:
 
 
 class TrainingView:
-    """Shows the lines and the progress of a run."""
+    """Shows the messages and the progress of a run."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -160,11 +160,11 @@ class TrainingView:
         self._bar.stop()
 
     def show_line(self, text: str) -> None:
-        """Something to read, above the bar."""
+        """Print a line above the bar."""
         self._console.print(text, markup=False, highlight=False)
 
     def show_progress(self, progress: Progress, *, is_due: bool) -> None:
-        """Move the bar; without a terminal, print a line now and then."""
+        """Move the bar; without a terminal, print a line when one is due."""
         if not self._console.is_terminal:
             if is_due:
                 self.show_line(str(progress))
@@ -177,7 +177,7 @@ class TrainingView:
 
 
 def summary(manifest: RunManifest, directory: str) -> str:
-    """How a run ended, for people."""
+    """The result of a run as text."""
     figures = manifest.figures
     lines = [f"{manifest.status}: run {manifest.run_id} in {directory}"]
     if figures is not None:
@@ -192,7 +192,8 @@ def summary(manifest: RunManifest, directory: str) -> str:
             mfu = "" if figures.mfu is None else f", {figures.mfu:.1%} MFU"
             lines.append(f"speed      {figures.tokens_per_s:,.0f} tokens/s{mfu}")
         lines.append(f"memory     {_training_memory(figures)}")
-    lines.append(f"time       {duration_text(sum(_top_level(manifest)))}")
+    seconds = (manifest.finished_at - manifest.started_at).total_seconds()
+    lines.append(f"time       {duration_text(seconds)}")
     return "\n".join(lines)
 
 
@@ -200,7 +201,3 @@ def _training_memory(figures: RunFigures) -> str:
     used = "used by the whole process" if figures.peak_memory_of == "process" else "used"
     parts = {"planned for the step": figures.planned_memory_bytes, used: figures.peak_memory_bytes}
     return ", ".join(f"{size / 2**30:.2f} GiB {what}" for what, size in parts.items() if size is not None)
-
-
-def _top_level(manifest: RunManifest) -> list[float]:
-    return [(manifest.finished_at - manifest.started_at).total_seconds()]

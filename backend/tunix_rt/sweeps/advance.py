@@ -1,11 +1,11 @@
-"""What a sweep does next; called by workers.
+"""Advance a sweep by one step; called by workers.
 
-look    at the trials' runs: what ended, what was reported
-    decide  tell the sampler, stop hopeless trials, ask for new ones: one transaction, its journal included
-    act     submit the runs that are missing, cancel those that are not wanted any more
+read    the runs of the trials: which have ended, what they have logged
+decide  tell the sampler, stop unpromising trials, suggest new ones: one transaction with the journal
+apply   submit missing runs, cancel those of stopped trials
 
-Whoever dies between deciding and acting is followed by somebody who looks again: a trial's run has a fixed
-id, so it is never submitted twice. Two who decide at the same time cannot both store it.
+If a worker dies between deciding and applying, the next one repeats the step: the run of a trial has a fixed
+id, so it is never submitted twice. Of two concurrent decisions only one can be stored.
 """
 
 import logging
@@ -37,7 +37,7 @@ _STEP_PERCENT = 5
 
 
 def final_value(home: Home, sweep: Sweep, trial: Trial, run: Run) -> float | None:
-    """The metric of a run that succeeded; None: it has none."""
+    """The metric of a successful run; None if it has none."""
     if sweep.spec.metric == "score":
         evaluation = EvaluationRepository(home.database).newest_of_run(
             run.run_id, evalset=sweep.spec.eval_set
@@ -47,13 +47,13 @@ def final_value(home: Home, sweep: Sweep, trial: Trial, run: Run) -> float | Non
         return None
     if sweep.spec.metric == "loss":
         return run.figures.final_loss
-    # The loss of the weights that were exported.
+    # The loss of the exported weights.
     is_best = value_of(sweep, trial, "output.model") == "best"
     return run.figures.best_validation_loss if is_best else run.figures.validation_loss
 
 
 def points_so_far(home: Home, sweep: Sweep, trial: Trial) -> list[tuple[int, float]]:
-    """How the trial has gone: percent of its training, and the metric there."""
+    """The progress of a trial: percent of its training, and the metric there."""
     lines = read_json_lines(RunDir(home.settings.runs_dir / trial.run_id).metrics)
     num_steps = value_of(sweep, trial, "training.num_steps")
     num_epochs = value_of(sweep, trial, "training.num_epochs")
@@ -65,9 +65,9 @@ def points_so_far(home: Home, sweep: Sweep, trial: Trial) -> list[tuple[int, flo
 def progress_points(
     lines: Iterable[Mapping[str, Any]], metric: Metric, *, of: str, total: float
 ) -> Iterator[tuple[int, float]]:
-    """The mean of the metric up to each twentieth of a training that a line has reached.
+    """The mean of the metric over each twentieth of the training.
 
-    Trials of different lengths can be compared at the same percent, and one step's noise decides nothing.
+    Trials of different lengths are comparable at the same percent, and the noise of one step is averaged out.
 
     Example:
         10 steps with the losses 9, 8, 7, … -> (10, 9), (20, 8), (30, 7), …
@@ -84,7 +84,7 @@ def progress_points(
 
 
 def value_of(sweep: Sweep, trial: Trial, key: str) -> JsonValue:
-    """What a trial's recipe has under a dotted key; None when it has nothing there."""
+    """The value of a dotted key in the recipe of a trial; None if it is not set."""
     if key in trial.params:
         return trial.params[key]
     found: JsonValue = sweep.recipe
@@ -95,17 +95,17 @@ def value_of(sweep: Sweep, trial: Trial, key: str) -> JsonValue:
     return found
 
 
-_FAULTS_OF_THE_VALUES = ("does-not-fit", "diverged")
-"""Failures that say something about what was tried: the sampler should stay away from there."""
+_VALUE_ERRORS = ("does-not-fit", "diverged")
+"""Failures caused by the values themselves: the sampler should avoid them."""
 
 
-class Decider:
-    """What becomes of the trials of one sweep."""
+class TrialScheduler:
+    """Decides about the trials of one sweep."""
 
     def __init__(self, home: Home, sweep_id: str, now: datetime) -> None:
         self._home = home
         self._now = now
-        # Before the rows: if the journal grows in between, the decision is refused.
+        # Read before the rows: if the journal grows in between, the decision is refused.
         self._num_known = SweepRepository(home.database).journal_length(sweep_id)
         self.sweep = SweepRepository(home.database).get(sweep_id)
         self._trials = {trial.number: trial for trial in self.sweep.trials}
@@ -115,7 +115,7 @@ class Decider:
     @property
     def _study(self) -> "SweepStudy":
         if self._opened is None:
-            # Here, because most of the time there is nothing to ask the sampler.
+            # Imported here: most of the time there is nothing to ask the sampler.
             from tunix_rt.sweeps.study import SweepStudy
 
             records = SweepRepository(self._home.database).journal(self.sweep.sweep_id)[: self._num_known]
@@ -124,28 +124,28 @@ class Decider:
 
     @property
     def trials(self) -> list[Trial]:
-        """The trials as they stand after what was decided."""
+        """The trials after the decisions so far."""
         return list(self._trials.values())
 
     @property
     def best(self) -> Trial | None:
-        """The best of them."""
+        """The best trial so far."""
         return best_trial(self.trials, self.sweep.spec.goal)
 
     def open_trials(self) -> list[Trial]:
-        """Those from which something is still to come."""
+        """The trials that are queued or running."""
         return [trial for trial in self.trials if trial.is_open]
 
-    def num_wanted(self) -> int:
-        """How many more trials the budget allows, as far as trials are counted."""
+    def num_remaining(self) -> int:
+        """How many more trials the budget allows, not counting time."""
         max_trials = self.sweep.spec.max_trials
         left = self.sweep.spec.max_concurrent if max_trials is None else max_trials - len(self._trials)
         return max(left, 0)
 
-    def ask_for_more(self) -> None:
-        """Let the sampler fill the places that are free."""
+    def suggest_trials(self) -> None:
+        """Ask the sampler for trials, up to `max_concurrent`."""
         num_free = self.sweep.spec.max_concurrent - len(self.open_trials())
-        for _ in range(min(num_free, self.num_wanted())):
+        for _ in range(min(num_free, self.num_remaining())):
             suggestion = self._study.ask()
             self._put(
                 Trial(
@@ -157,14 +157,14 @@ class Decider:
                 )
             )
 
-    def look_at(self, trial: Trial, run: Run | None) -> None:
-        """See what became of a trial's run."""
+    def update_trial(self, trial: Trial, run: Run | None) -> None:
+        """Update a trial from its run."""
         if run is None:
             return
         if run.status == "succeeded":
             self._measure(trial, run)
         elif run.status == "failed":
-            is_fault = run.failure is not None and run.failure.code in _FAULTS_OF_THE_VALUES
+            is_fault = run.failure is not None and run.failure.code in _VALUE_ERRORS
             self._fail(trial, run.failure.detail if run.failure else "Its run failed.", is_fault=is_fault)
         elif run.status == "cancelled":
             self.stop(trial, "Its run was cancelled.")
@@ -172,16 +172,16 @@ class Decider:
             self._follow(trial, run)
 
     def stop(self, trial: Trial, why: str) -> None:
-        """Leave a trial as it is. The sampler goes on waiting for it, so that it can be resumed."""
+        """Mark a trial as cancelled. The sampler still expects its result, so that it can be resumed."""
         self._end(trial, "cancelled", error=why)
 
     def refuse(self, trial: Trial, error: TunixRTError) -> None:
-        """A run of these values is not taken by the queue."""
-        self._fail(trial, str(error), is_fault=error.code in _FAULTS_OF_THE_VALUES)
+        """Fail a trial whose run the queue refuses."""
+        self._fail(trial, str(error), is_fault=error.code in _VALUE_ERRORS)
 
-    def store_decision(self) -> bool:
-        """Store what was decided since the last time; False when somebody else has decided meanwhile."""
-        records = [] if self._opened is None else self._opened.journal.take_new()
+    def commit(self) -> bool:
+        """Store the decisions since the last call; False if another worker has stored one meanwhile."""
+        records = [] if self._opened is None else self._opened.journal.pop_new()
         if not (records or self._changed):
             return True
         decision = Decision(
@@ -234,12 +234,12 @@ class Decider:
 
 
 MAX_FAILED_IN_A_ROW = 5
-"""When the first trials all fail, the next ones would fail as well."""
+"""If the first trials all fail, the next ones would fail as well."""
 _MINUTE_S = 60
 
 
 def stop_reason(home: Home, sweep: Sweep, trials: Sequence[Trial], now: datetime) -> str | None:
-    """Why no more trials begin and those that run are stopped; None: the sweep goes on."""
+    """Why the sweep stops its trials and starts no more; None if it continues."""
     if sweep.status == "cancelling":
         return "the sweep was cancelled"
     if _only_failures(sweep, trials):
@@ -251,7 +251,7 @@ def stop_reason(home: Home, sweep: Sweep, trials: Sequence[Trial], now: datetime
 
 
 def device_minutes(home: Home, trials: Sequence[Trial], now: datetime) -> float:
-    """Minutes that the trials have had a device so far, running ones included."""
+    """Minutes on devices so far, including running trials."""
     return sum(_seconds(home, trial, now) for trial in trials) / _MINUTE_S
 
 
@@ -259,11 +259,11 @@ def _seconds(home: Home, trial: Trial, now: datetime) -> float:
     try:
         return device_seconds(RunRepository(home.database).events(trial.run_id), now)
     except NotFoundError:
-        return 0.0  # Not submitted yet.
+        return 0.0  # not submitted yet
 
 
 def _only_failures(sweep: Sweep, trials: Sequence[Trial]) -> bool:
-    # From the last start on: who resumes a sweep has mended something.
+    # Since the last start: whoever resumes a sweep has fixed something.
     since = sweep.started_at or sweep.created_at
     ended = [trial for trial in trials if not trial.is_open and trial.created_at >= since]
     return len(ended) >= MAX_FAILED_IN_A_ROW and all(trial.status == "failed" for trial in ended)
@@ -275,18 +275,18 @@ _PAGE = 500
 
 def runs_of(home: Home, sweep: Sweep) -> Runs:
     """Every run of a sweep, by its id."""
-    found: Runs = {}
+    runs: Runs = {}
     while True:
         page = RunRepository(home.database).list(
-            RunFilter(sweep_id=sweep.sweep_id), limit=_PAGE, offset=len(found)
+            RunFilter(sweep_id=sweep.sweep_id), limit=_PAGE, offset=len(runs)
         )
-        found |= {run.run_id: run for run in page.data}
+        runs |= {run.run_id: run for run in page.data}
         if len(page.data) < _PAGE:
-            return found
+            return runs
 
 
 def request_of(sweep: Sweep, trial: Trial) -> RunRequest:
-    """What the queue is asked for."""
+    """The run request of a trial."""
     spec = sweep.spec
     return RunRequest(
         recipe=sweep.recipe,
@@ -301,13 +301,13 @@ def request_of(sweep: Sweep, trial: Trial) -> RunRequest:
 
 
 def submit_trial(home: Home, sweep: Sweep, trial: Trial) -> None:
-    """Put a trial's run into the queue, unless it is there.
+    """Submit the run of a trial, unless it is in the queue.
 
     Raises:
-        TunixRTError: The queue does not take it.
+        TunixRTError: The queue refuses it.
     """
     try:
-        # Where models may come from was decided when the sweep was created.
+        # Model paths were checked when the sweep was created.
         request = request_of(sweep, trial)
         submit(home, request, sweep_id=sweep.sweep_id, run_id=trial.run_id, allows_paths=True)
     except ConflictError:
@@ -316,24 +316,24 @@ def submit_trial(home: Home, sweep: Sweep, trial: Trial) -> None:
         except NotFoundError:
             pass
         else:
-            return  # Somebody was quicker.
+            return  # another worker has submitted it
         raise
 
 
-def cancel_if_live(home: Home, run: Run) -> None:
-    """Cancel a run that waits or runs."""
+def cancel_if_active(home: Home, run: Run) -> None:
+    """Cancel a queued or running run."""
     if run.status in ("queued", "running"):
         try:
             cancel(home, run.run_id)
         except ConflictError:
-            pass  # It has ended meanwhile; the next look sees how.
+            pass  # it has ended; the next step sees how
 
 
 logger = logging.getLogger(__name__)
 
 
 def advance_all(home: Home, worker_id: str) -> None:
-    """Advance every sweep that this worker looks after; one that cannot go on does not hold up the others."""
+    """Advance every sweep that this worker owns; an error in one does not hold up the others."""
     for sweep_id in SweepRepository(home.database).active():
         if has_optuna() and SweepRepository(home.database).take(sweep_id, worker_id):
             try:
@@ -343,85 +343,85 @@ def advance_all(home: Home, worker_id: str) -> None:
 
 
 def advance(home: Home, sweep_id: str, *, now: datetime | None = None) -> bool:
-    """Take a sweep one step further; False when it is over.
+    """Advance a sweep by one step; False if it is over.
 
     Raises:
         NotFoundError: There is no such sweep.
-        StorageError: The database did not do its part; asking again is safe.
+        StorageError: The database failed; calling again is safe.
     """
     now = now or datetime.now(UTC)
-    decider = Decider(home, sweep_id, now)
-    sweep = decider.sweep
+    scheduler = TrialScheduler(home, sweep_id, now)
+    sweep = scheduler.sweep
     if sweep.status not in ("running", "cancelling"):
         return False
     runs = runs_of(home, sweep)
-    for trial in decider.open_trials():
-        decider.look_at(trial, runs.get(trial.run_id))
-    reason = stop_reason(home, sweep, decider.trials, now)
+    for trial in scheduler.open_trials():
+        scheduler.update_trial(trial, runs.get(trial.run_id))
+    reason = stop_reason(home, sweep, scheduler.trials, now)
     if reason is None:
-        decider.ask_for_more()
-    if not decider.store_decision():
-        return True  # Somebody else was quicker, and knows more.
-    if not _act(home, decider, runs, is_stopping=reason is not None):
+        scheduler.suggest_trials()
+    if not scheduler.commit():
+        return True  # another worker has decided on newer data
+    if not _apply(home, scheduler, runs, is_stopping=reason is not None):
         return True
-    if any(run.status not in TERMINAL for run in _unwanted(decider, runs)):
+    if any(run.status not in TERMINAL for run in _runs_to_stop(scheduler, runs)):
         return True
-    return not _finish(home, decider, reason, now)
+    return not _finish(home, scheduler, reason, now)
 
 
-def _unwanted(decider: Decider, runs: Runs, *, is_stopping: bool = False) -> list[Run]:
-    """The runs of trials from which nothing more is expected."""
-    unwanted = [trial for trial in decider.trials if trial.status == "pruned"]
-    stopped = decider.open_trials() if is_stopping else []
+def _runs_to_stop(scheduler: TrialScheduler, runs: Runs, *, is_stopping: bool = False) -> list[Run]:
+    """The runs of pruned trials and, when stopping, of all open ones."""
+    unwanted = [trial for trial in scheduler.trials if trial.status == "pruned"]
+    stopped = scheduler.open_trials() if is_stopping else []
     return [runs[trial.run_id] for trial in (*unwanted, *stopped) if trial.run_id in runs]
 
 
-def _act(home: Home, decider: Decider, runs: Runs, *, is_stopping: bool) -> bool:
-    """Make the runs what was decided; False when somebody else decides meanwhile."""
-    for run in _unwanted(decider, runs, is_stopping=is_stopping):
-        cancel_if_live(home, run)
-    for trial in decider.open_trials():
+def _apply(home: Home, scheduler: TrialScheduler, runs: Runs, *, is_stopping: bool) -> bool:
+    """Submit and cancel runs as decided; False if another worker has decided meanwhile."""
+    for run in _runs_to_stop(scheduler, runs, is_stopping=is_stopping):
+        cancel_if_active(home, run)
+    for trial in scheduler.open_trials():
         if trial.run_id in runs:
             continue
         if is_stopping:
-            decider.stop(trial, "It never began.")
+            scheduler.stop(trial, "It never started.")
         else:
-            _submit(home, decider, trial)
-    return decider.store_decision()
+            _submit(home, scheduler, trial)
+    return scheduler.commit()
 
 
-def _submit(home: Home, decider: Decider, trial: Trial) -> None:
+def _submit(home: Home, scheduler: TrialScheduler, trial: Trial) -> None:
     try:
-        submit_trial(home, decider.sweep, trial)
+        submit_trial(home, scheduler.sweep, trial)
     except StorageError:
         raise
     except TunixRTError as error:
-        decider.refuse(trial, error)
+        scheduler.refuse(trial, error)
 
 
-def _finish(home: Home, decider: Decider, reason: str | None, now: datetime) -> bool:
-    """End a sweep of which nothing more will come."""
-    if decider.open_trials() or (reason is None and decider.num_wanted()):
+def _finish(home: Home, scheduler: TrialScheduler, reason: str | None, now: datetime) -> bool:
+    """End a sweep without open or further trials."""
+    if scheduler.open_trials() or (reason is None and scheduler.num_remaining()):
         return False
-    sweep_id = decider.sweep.sweep_id
+    sweep_id = scheduler.sweep.sweep_id
     try:
-        if decider.sweep.status == "cancelling":
+        if scheduler.sweep.status == "cancelling":
             SweepRepository(home.database).move(sweep_id, "cancelled", now)
-        elif decider.best is None:
-            SweepRepository(home.database).move(sweep_id, "failed", now, _failure(decider, reason))
+        elif scheduler.best is None:
+            SweepRepository(home.database).move(sweep_id, "failed", now, _failure(scheduler, reason))
         else:
             SweepRepository(home.database).move(sweep_id, "succeeded", now)
     except ConflictError:
-        logger.info("The sweep %s was ended by somebody else.", sweep_id)
+        logger.info("The sweep %s was ended by another worker.", sweep_id)
     return True
 
 
-def _failure(decider: Decider, reason: str | None) -> RunFailure:
-    errors = [trial.error for trial in decider.trials if trial.status == "failed" and trial.error]
+def _failure(scheduler: TrialScheduler, reason: str | None) -> RunFailure:
+    errors = [trial.error for trial in scheduler.trials if trial.status == "failed" and trial.error]
     last = f" The last one: {errors[-1]}" if errors else ""
     why = reason or "the budget is spent"
     return RunFailure(
         code="no-trial-succeeded",
-        detail=f"None of the {len(decider.trials)} trials succeeded; {why}.{last}",
-        next_step=f"Look at its trials: tunix-rt tune show {decider.sweep.sweep_id}",
+        detail=f"None of the {len(scheduler.trials)} trials succeeded; {why}.{last}",
+        next_step=f"Show its trials: tunix-rt tune show {scheduler.sweep.sweep_id}",
     )

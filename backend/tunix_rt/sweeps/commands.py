@@ -19,8 +19,8 @@ from tunix_rt.base.terminal.options import JsonFlag
 from tunix_rt.base.terminal.output import err, note, print_json, print_table, say
 from tunix_rt.runs.store.workers import WorkerRepository
 from tunix_rt.runs.types import TERMINAL
-from tunix_rt.runs.worker.companion import worker_beside
-from tunix_rt.sweeps import service as controlling
+from tunix_rt.runs.worker.background import background_worker
+from tunix_rt.sweeps import service
 from tunix_rt.sweeps.create import create, load_sweep
 from tunix_rt.sweeps.service import (
     MIN_TRIALS,
@@ -50,7 +50,7 @@ def print_sweeps(page: SweepPage) -> None:
 
 
 def print_sweep(sweep: SweepDetail, shares: Importances, recipe: Path | None = None) -> None:
-    """Where a sweep stands, every trial, the best one, and what mattered."""
+    """A sweep: its status, its trials, the best one and the importances."""
     say(f"{sweep.status}: {sweep.sweep_id}, {trials_text(sweep)} trials by {sweep.spec.metric}")
     if sweep.failure is not None:
         say(f"failure  {sweep.failure.detail}")
@@ -63,9 +63,9 @@ def print_sweep(sweep: SweepDetail, shares: Importances, recipe: Path | None = N
 
 
 def print_importances(shares: Importances) -> None:
-    """How much each key mattered, as bars."""
+    """The importance of each key, as bars."""
     if not shares.importances:
-        say(f"importances need {MIN_TRIALS} trials that succeeded; there are {shares.num_trials}")
+        say(f"importances need {MIN_TRIALS} successful trials; there are {shares.num_trials}")
         return
     rows = [
         (key, f"{share:.0%}", "█" * round(share * _BAR_CHARS)) for key, share in shares.importances.items()
@@ -88,7 +88,7 @@ def print_best(sweep: SweepDetail, recipe: Path | None) -> None:
 
 
 def progress_table(sweep: SweepDetail) -> Table:
-    """The newest trials, for a terminal that is drawn again and again."""
+    """The newest trials, for the live view."""
     title = f"{sweep.status}: {trials_text(sweep)} trials"
     if sweep.best is not None:
         title += f", best {sweep.spec.metric} {value_text(sweep.best.value)} (trial {sweep.best.number})"
@@ -101,13 +101,13 @@ def progress_table(sweep: SweepDetail) -> Table:
 
 
 def trial_line(sweep: SweepDetail, trial: Trial) -> str:
-    """One trial that has ended, on one line."""
+    """A trial that has ended, on one line."""
     result = trial.error if trial.value is None else f"{sweep.spec.metric} {value_text(trial.value)}"
     return f"trial {trial.number} {trial.status}: {result} ({', '.join(_params(trial))})"
 
 
 def trials_text(sweep: Sweep) -> str:
-    """How many trials there are, of how many.
+    """The number of trials, and the limit if there is one.
 
     Example:
         "3 of 12"
@@ -117,7 +117,7 @@ def trials_text(sweep: Sweep) -> str:
 
 
 def value_text(value: JsonValue) -> str:
-    """A number with four digits that count; anything else as it is."""
+    """A float with four significant digits; any other value as it is."""
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
@@ -136,37 +136,37 @@ def _params(trial: Trial) -> Iterable[str]:
     return (f"{key} {value_text(value)}" for key, value in trial.params.items())
 
 
-_LOOK_EVERY_S = 0.5
-# A worker says every couple of seconds that it lives.
-_SILENT_AFTER = timedelta(seconds=30)
+_POLL_EVERY_S = 0.5
+# A worker sends a heartbeat every few seconds.
+_WORKER_TIMEOUT = timedelta(seconds=30)
 
 
 def follow(home: Home, sweep_id: str) -> SweepDetail:
-    """Show how a sweep goes on until it has ended. Ctrl-C ends the looking on, not the sweep."""
+    """Show the progress of a sweep until it has ended. Ctrl-C stops the view, not the sweep."""
     note(f"sweep {sweep_id}; stop it with: tunix-rt tune cancel {sweep_id}")
-    with _some_worker(home), _view(home, sweep_id) as view:
+    with _ensure_worker(home), _view(home, sweep_id) as view:
         while True:
             sweep = SweepRepository(home.database).get(sweep_id)
             view.show(sweep)
             if sweep.status in TERMINAL:
                 return sweep
-            time.sleep(_LOOK_EVERY_S)
+            time.sleep(_POLL_EVERY_S)
 
 
 @contextmanager
-def _some_worker(home: Home) -> Iterator[None]:
+def _ensure_worker(home: Home) -> Iterator[None]:
     needs_one = not has_worker(home)
     if needs_one:
-        note("no worker is there: this command brings its own, until it ends")
-    # Only its warnings: what it does is to be seen in the trials.
+        note("no worker is running: this command runs its own until it ends")
+    # Only its warnings: the trials show its progress.
     settings = home.settings.model_copy(update={"log_level": "warning"})
-    with worker_beside(settings) if needs_one else nullcontext():
+    with background_worker(settings) if needs_one else nullcontext():
         yield
 
 
 def has_worker(home: Home) -> bool:
-    """Whether somebody is there who takes runs and looks after sweeps."""
-    since = datetime.now(UTC) - _SILENT_AFTER
+    """Whether a worker is running."""
+    since = datetime.now(UTC) - _WORKER_TIMEOUT
     return any(
         worker.status == "active" and worker.last_seen_at > since
         for worker in WorkerRepository(home.database).list()
@@ -174,27 +174,27 @@ def has_worker(home: Home) -> bool:
 
 
 class _Lines:
-    """For a file or a pipe: a line for each trial that ends."""
+    """For a file or a pipe: one line per trial that has ended."""
 
     def __init__(self) -> None:
-        self._said: set[int] = set()
+        self._printed: set[int] = set()
 
     def show(self, sweep: SweepDetail) -> None:
-        """Say what is new."""
+        """Print the trials that have ended since the last call."""
         for trial in sweep.trials:
-            if not trial.is_open and trial.number not in self._said:
-                self._said.add(trial.number)
+            if not trial.is_open and trial.number not in self._printed:
+                self._printed.add(trial.number)
                 note(trial_line(sweep, trial))
 
 
 class _Table:
-    """For a terminal: a table that is drawn again and again."""
+    """For a terminal: a live table."""
 
     def __init__(self, live: Live) -> None:
         self._live = live
 
     def show(self, sweep: SweepDetail) -> None:
-        """Draw it as it stands."""
+        """Redraw the table."""
         self._live.update(progress_table(sweep), refresh=True)
 
 
@@ -209,41 +209,43 @@ def _view(home: Home, sweep_id: str) -> Iterator[_Lines | _Table]:
 
 
 SweepFile = Annotated[
-    Path, typer.Argument(metavar="SWEEP.yaml", help="What is searched; docs/sweeps.md lists its keys.")
+    Path, typer.Argument(metavar="SWEEP.yaml", help="The sweep file; docs/sweeps.md lists its keys.")
 ]
 Reference = Annotated[
-    str, typer.Argument(metavar="SWEEP", help="Id of a sweep, its beginning, its last word, or its name.")
+    str,
+    typer.Argument(
+        metavar="SWEEP", help="Id of a sweep, the start of it, its last word, or the name of the sweep."
+    ),
 ]
-Detach = Annotated[
-    bool, typer.Option("--detach", help="Only start it; workers go on with it whoever is looking.")
-]
+Detach = Annotated[bool, typer.Option("--detach", help="Start the sweep and exit; workers continue it.")]
 Output = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Where the recipe goes. Default: the home's recipes.")
+    Path | None,
+    typer.Option(metavar="FILE", help="File for the recipe. Default: in the recipes of the home."),
 ]
 Register = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Register the best trial's model under this name.")
+    str | None, typer.Option(metavar="NAME", help="Register the model of the best trial under this name.")
 ]
-Alias = Annotated[str | None, typer.Option(help="Let this alias point to it, e.g. champion.")]
-Limit = Annotated[int, typer.Option(min=1, max=1000, help="How many sweeps to show.")]
+Alias = Annotated[str | None, typer.Option(help="Set this alias on it, e.g. champion.")]
+Limit = Annotated[int, typer.Option(min=1, max=1000, help="Maximum number of sweeps.")]
 
 
 def run(sweep: SweepFile, detach: Detach = False, as_json: JsonFlag = False) -> None:
-    """Search: every trial is a run in the queue. Ctrl-C ends the looking on, not the sweep."""
+    """Run a sweep: every trial is a run in the queue. Ctrl-C stops the view, not the sweep."""
     spec = load_sweep(sweep)
     with opened_home() as home:
         sweep_id = create(home, spec, allows_paths=True).sweep_id
-        _go_on(home, controlling.start(home, sweep_id), detach=detach, as_json=as_json)
+        _follow_and_print(home, service.start(home, sweep_id), detach=detach, as_json=as_json)
 
 
 def resume(sweep: Reference, detach: Detach = False, as_json: JsonFlag = False) -> None:
-    """Go on with a sweep: look on again, or take up one that was cancelled or has failed."""
+    """Resume a cancelled or failed sweep, or show the progress of a running one."""
     with opened_home() as home:
         found = find_sweep(home, sweep)
         if found.status == "queued":
-            found = controlling.start(home, found.sweep_id)
+            found = service.start(home, found.sweep_id)
         elif found.status not in ("running", "cancelling"):
-            found = controlling.resume(home, found.sweep_id)
-        _go_on(home, found, detach=detach, as_json=as_json)
+            found = service.resume(home, found.sweep_id)
+        _follow_and_print(home, found, detach=detach, as_json=as_json)
 
 
 def list_(limit: Limit = 20, as_json: JsonFlag = False) -> None:
@@ -257,7 +259,7 @@ def list_(limit: Limit = 20, as_json: JsonFlag = False) -> None:
 
 
 def show(sweep: Reference, as_json: JsonFlag = False) -> None:
-    """Show a sweep with its trials and how much each key mattered."""
+    """Show a sweep with its trials and the importance of each key."""
     with opened_home() as home:
         found = find_sweep(home, sweep)
         shares = importances(home, found.sweep_id)
@@ -268,9 +270,9 @@ def show(sweep: Reference, as_json: JsonFlag = False) -> None:
 
 
 def cancel(sweep: Reference, as_json: JsonFlag = False) -> None:
-    """Stop a sweep and its trials; `tune resume` goes on from their last checkpoints."""
+    """Cancel a sweep and its trials; `tune resume` continues from their last checkpoints."""
     with opened_home() as home:
-        found = controlling.cancel(home, find_sweep(home, sweep).sweep_id)
+        found = service.cancel(home, find_sweep(home, sweep).sweep_id)
     print_json(found.to_json()) if as_json else say(f"{found.status}: {found.sweep_id}")
 
 
@@ -281,7 +283,7 @@ def best(
     alias: Alias = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Write the recipe of the best trial to a file, and register its model if asked to."""
+    """Write the recipe of the best trial to a file, and optionally register its model."""
     if alias is not None and register is None:
         raise InvalidInputError(
             "--alias is given, but no model is registered.", next_step="Add --register NAME."
@@ -302,26 +304,26 @@ def best(
 
 
 def remove(sweep: Reference, as_json: JsonFlag = False) -> None:
-    """Forget a sweep; its runs stay."""
+    """Remove a sweep; its runs stay."""
     with opened_home() as home:
         sweep_id = find_sweep(home, sweep).sweep_id
-        controlling.remove(home, sweep_id)
+        service.remove(home, sweep_id)
     print_json({"removed": sweep_id}) if as_json else say(f"Removed {sweep_id}; its runs stay.")
 
 
-def _followed(home: Home, sweep_id: str) -> SweepDetail:
+def _follow_until_done(home: Home, sweep_id: str) -> SweepDetail:
     try:
         return follow(home, sweep_id)
     except KeyboardInterrupt as error:
-        note(f"the sweep goes on wherever a worker is; look again: tunix-rt tune resume {sweep_id}")
+        note(f"workers continue the sweep; show it again: tunix-rt tune resume {sweep_id}")
         raise typer.Exit(130) from error
 
 
-def _go_on(home: Home, sweep: SweepDetail, *, detach: bool, as_json: bool) -> None:
+def _follow_and_print(home: Home, sweep: SweepDetail, *, detach: bool, as_json: bool) -> None:
     if not detach:
-        sweep = _followed(home, sweep.sweep_id)
+        sweep = _follow_until_done(home, sweep.sweep_id)
     elif not has_worker(home):
-        note("no worker is there to go on with it; start one: tunix-rt worker")
+        note("no worker is running; start one: tunix-rt worker")
     path = save_best_recipe(home, sweep) if sweep.best is not None and not detach else None
     if as_json:
         print_json(sweep.to_json() | ({} if path is None else {"recipe_file": str(path)}))

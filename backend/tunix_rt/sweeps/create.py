@@ -25,7 +25,7 @@ from tunix_rt.engines.training.data import dataset_rows
 from tunix_rt.recipes.keys import recipe_keys, unknown_key
 from tunix_rt.recipes.load import read_values, resolve_recipe
 from tunix_rt.recipes.types import Recipe
-from tunix_rt.runs.submit import asked_recipe
+from tunix_rt.runs.submit import requested_recipe
 from tunix_rt.runs.types import RunRequest
 from tunix_rt.sweeps.store import SweepRepository
 from tunix_rt.sweeps.types import Sweep, SweepDetail, SweepSpec
@@ -35,10 +35,10 @@ _DISCRIMINATORS = ("choice", "uniform", "loguniform", "randint", "lograndint")
 
 
 def load_sweep(path: Path) -> SweepSpec:
-    """Read a sweep's file. A recipe that it names by a file beside it is read as well.
+    """Read a sweep file, and the recipe file that it names relative to itself.
 
     Raises:
-        InvalidInputError: It says something that no sweep can say.
+        InvalidInputError: The file is not a valid sweep.
     """
     values = _mapping(path)
     recipe = values.get("recipe")
@@ -48,24 +48,24 @@ def load_sweep(path: Path) -> SweepSpec:
 
 
 def parse_sweep(values: Mapping[str, Any], *, what: str) -> SweepSpec:
-    """The sweep that these values spell, or an error in its own words."""
+    """Validate a sweep; the error names the keys as the file does."""
     try:
         spec = SweepSpec.model_validate(values)
     except ValidationError as error:
         problems = list(dict.fromkeys(map(_problem, error.errors(include_url=False))))
         raise InvalidInputError(
-            f"{what} is not a sweep that can run: {first_problems(problems)}.",
-            next_step=f"Correct it there; {_EXAMPLE} with every key.",
+            f"{what} is not a valid sweep: {first_problems(problems)}.",
+            next_step=f"Correct these keys; {_EXAMPLE} with every key.",
         ) from error
     require_recipe_keys(spec)
     return spec
 
 
 def require_recipe_keys(spec: SweepSpec) -> None:
-    """Refuse what no recipe has, and what is both searched and fixed.
+    """Refuse keys that recipes do not have, and keys that are both searched and fixed.
 
     Raises:
-        InvalidInputError: With the key that may have been meant.
+        InvalidInputError: With a suggestion for an unknown key.
     """
     known = {key.path for key in recipe_keys()}
     fixed = {text.partition("=")[0].strip() for text in spec.overrides}
@@ -76,13 +76,13 @@ def require_recipe_keys(spec: SweepSpec) -> None:
             )
         if key in fixed or (key == "data.dataset" and spec.dataset is not None):
             raise InvalidInputError(
-                f"{key} is searched and fixed at the same time.",
+                f"{key} is both searched and fixed.",
                 next_step="Remove it from search_space, or from dataset and overrides.",
             )
 
 
 def as_override(key: str, value: JsonValue) -> str:
-    """A value as `--set` takes it.
+    """A value in the form of `--set`.
 
     Example:
         "lora.targets", ["q", "v"] -> 'lora.targets=["q", "v"]'
@@ -91,7 +91,7 @@ def as_override(key: str, value: JsonValue) -> str:
 
 
 def probes(spec: SweepSpec) -> Iterator[dict[str, JsonValue]]:
-    """Combinations that the recipe must take: both ends of each range and every choice, one key at a time."""
+    """Values that the recipe must accept: both ends of each range and every choice, one key at a time."""
     for key, parameter in spec.search_space.items():
         for value in parameter.ends():
             yield {key: value}
@@ -101,7 +101,7 @@ def _mapping(path: Path) -> dict[str, Any]:
     values = parse_yaml(_text(path), what=str(path), example=_EXAMPLE)
     if not isinstance(values, dict):
         raise InvalidInputError(
-            f"{path} is no mapping of keys; a sweep has at least name, recipe, search_space and budget.",
+            f"{path} is not a mapping; a sweep has at least name, recipe, search_space and budget.",
             next_step=f"{_EXAMPLE}.",
         )
     return values
@@ -112,11 +112,12 @@ def _text(path: Path) -> str:
         return path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError as error:
         raise NotFoundError(
-            f"There is no file {path}.", next_step="Give the path of a sweep's YAML; training/sweeps has one."
+            f"There is no file {path}.",
+            next_step="Give the path of a sweep file; training/sweeps has an example.",
         ) from error
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInputError(
-            f"{path} cannot be read: {error}.", next_step="Give the path of a YAML file in UTF-8."
+            f"{path} cannot be read: {error}.", next_step="Give the path of a UTF-8 YAML file."
         ) from error
 
 
@@ -130,36 +131,32 @@ def _problem(details: ErrorDetails) -> str:
 
 
 def has_optuna() -> bool:
-    """Whether sweeps can run here."""
+    """Whether Optuna is installed."""
     return find_spec("optuna") is not None
 
 
 def require_optuna() -> None:
-    """Refuse what needs a sampler where there is none.
-
-    Raises:
-        MissingExtraError: Optuna is not installed.
-    """
+    """Raise MissingExtraError if Optuna is not installed."""
     if not has_optuna():
         raise MissingExtraError("A sweep", extra="tune")
 
 
 def create(home: Home, spec: SweepSpec, *, allows_paths: bool = False) -> SweepDetail:
-    """Check a sweep and store it; it waits until it is started.
+    """Validate and store a sweep; it waits until it is started.
 
     Args:
-        home: where it is kept.
-        spec: what is asked for.
-        allows_paths: whether the model may be a directory of this machine: never for a client's request.
+        home: Where it is stored.
+        spec: The sweep.
+        allows_paths: Whether the model may be a directory on this machine: never for a client's request.
 
     Raises:
         MissingExtraError: Optuna is not installed.
         NotFoundError: The recipe, the dataset or the eval set does not exist.
-        InvalidInputError: A key does not exist, or the recipe does not take an end of its range.
+        InvalidInputError: A key is unknown, or the recipe refuses an end of its range.
     """
     require_optuna()
     require_recipe_keys(spec)
-    base = asked_recipe(home.settings, _base_request(spec), allows_paths=allows_paths).resolved
+    base = requested_recipe(home.settings, _base_request(spec), allows_paths=allows_paths).resolved
     dataset_rows(home.settings, base.recipe)
     if spec.eval_set is not None:
         named_evalset(home.settings, spec.eval_set)
@@ -179,7 +176,7 @@ def trial_recipe(recipe: Mapping[str, JsonValue], params: Mapping[str, JsonValue
     """The recipe of a trial.
 
     Raises:
-        InvalidInputError: The recipe does not take these values.
+        InvalidInputError: The recipe refuses these values.
     """
     sets = [as_override(key, value) for key, value in params.items()]
     return resolve_recipe(recipe, what="the sweep's recipe", sets=sets).recipe
@@ -194,12 +191,12 @@ def _probed(
 ) -> Recipe:
     sets = tuple(as_override(key, value) for key, value in probe.items())
     request = RunRequest(recipe=recipe, overrides=sets)
-    return asked_recipe(home.settings, request, allows_paths=allows_paths).resolved.recipe
+    return requested_recipe(home.settings, request, allows_paths=allows_paths).resolved.recipe
 
 
 def _require_metric(spec: SweepSpec, recipe: Recipe) -> None:
     if spec.metric == "validation_loss" and recipe.eval.every_steps is None:
         raise InvalidInputError(
-            "The metric is validation_loss, but the recipe never validates.",
-            next_step="Set eval.every_steps in the recipe or with overrides, or choose the metric loss.",
+            "The metric is validation_loss, but the recipe has no validation.",
+            next_step="Set eval.every_steps in the recipe or in overrides, or use the metric loss.",
         )

@@ -7,8 +7,7 @@ from fastapi import APIRouter, Depends, Path, status
 from tunix_rt.base.http.errors import error_responses
 from tunix_rt.base.http.routing import CheckedRoute, Limit, Offset, OpenHome
 from tunix_rt.models.types import ModelVersion
-from tunix_rt.sweeps import service as controlling
-from tunix_rt.sweeps import tuning_jobs
+from tunix_rt.sweeps import service, tuning_jobs
 from tunix_rt.sweeps.create import create
 from tunix_rt.sweeps.service import Importances, importances, promote_best
 from tunix_rt.sweeps.store import SweepRepository
@@ -35,10 +34,10 @@ Found = Annotated[SweepDetail, Depends(_found)]
     response_model_exclude_none=True,
 )
 def create_job(request: tuning_jobs.NewTuningJob, home: OpenHome) -> tuning_jobs.TuningJobDetail:
-    """Check a sweep and keep it until it is started.
+    """Validate and store a sweep; it waits until it is started.
 
-    404 if recipe, dataset or eval set is unknown, 422 if the recipe has no such key or does not take an end
-    of its range, 501 if Optuna is not installed.
+    404 if the recipe, dataset or eval set is unknown, 422 if the recipe has no such key or refuses an end of
+    its range, 501 if Optuna is not installed.
     """
     return tuning_jobs.job_detail(create(home, request.spec()))
 
@@ -57,31 +56,31 @@ def get_job(sweep: Found) -> tuning_jobs.TuningJobDetail:
 
 @router.get("/{job_id}/trials", responses=error_responses(404), response_model_exclude_none=True)
 def list_trials(sweep: Found) -> tuning_jobs.TrialList:
-    """The trials in the order in which they began. 404 if unknown."""
+    """The trials in the order of their start. 404 if unknown."""
     return tuning_jobs.TrialList(data=tuning_jobs.trials_of(sweep))
 
 
 @router.post("/{job_id}/start", responses=error_responses(404, 409, 501))
 def start_job(job_id: JobId, home: OpenHome) -> tuning_jobs.JobStanding:
-    """Let a worker take it up. 404 if unknown, 409 if it has begun, 501 if Optuna is not installed."""
-    return tuning_jobs.standing(controlling.start(home, job_id))
+    """Start a sweep. 404 if unknown, 409 if it has started, 501 if Optuna is not installed."""
+    return tuning_jobs.job_status(service.start(home, job_id))
 
 
 @router.post("/{job_id}/cancel", responses=error_responses(404, 409))
 def cancel_job(job_id: JobId, home: OpenHome) -> tuning_jobs.JobStanding:
-    """Stop it and its trials. 404 if unknown, 409 if it has ended."""
-    return tuning_jobs.standing(controlling.cancel(home, job_id))
+    """Cancel a sweep and its trials. 404 if unknown, 409 if it has ended."""
+    return tuning_jobs.job_status(service.cancel(home, job_id))
 
 
 @router.post("/{job_id}/resume", responses=error_responses(404, 409, 501))
 def resume_job(job_id: JobId, home: OpenHome) -> tuning_jobs.JobStanding:
-    """Go on after a cancel or a failure, from the last checkpoints. 404 if unknown, 409 if it goes on."""
-    return tuning_jobs.standing(controlling.resume(home, job_id))
+    """Resume a cancelled or failed sweep from the last checkpoints. 404 if unknown, 409 if it is running."""
+    return tuning_jobs.job_status(service.resume(home, job_id))
 
 
 @router.get("/{job_id}/importances", responses=error_responses(404, 501))
 def get_importances(job_id: JobId, home: OpenHome) -> Importances:
-    """How much each key mattered. 404 if unknown, 501 if Optuna is not installed."""
+    """The importance of each searched key. 404 if unknown, 501 if Optuna is not installed."""
     return importances(home, job_id)
 
 
@@ -104,5 +103,5 @@ def promote(sweep: Found, request: tuning_jobs.PromoteRequest, home: OpenHome) -
 
 @router.delete("/{job_id}", status_code=status.HTTP_204_NO_CONTENT, responses=error_responses(404, 409))
 def delete_job(job_id: JobId, home: OpenHome) -> None:
-    """Forget a sweep; its runs stay. 404 if unknown, 409 while it goes on."""
-    controlling.remove(home, job_id)
+    """Remove a sweep; its runs stay. 404 if unknown, 409 while it is running."""
+    service.remove(home, job_id)

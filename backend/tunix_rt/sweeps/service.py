@@ -21,11 +21,11 @@ from tunix_rt.sweeps.types import SweepDetail, Trial, require_sweep_transition
 
 
 def start(home: Home, sweep_id: str) -> SweepDetail:
-    """Let a new sweep begin: the next worker that looks takes care of it.
+    """Start a new sweep; a worker takes it up at its next poll.
 
     Raises:
         NotFoundError: There is no such sweep.
-        ConflictError: It has begun already.
+        ConflictError: It has started already.
     """
     require_optuna()
     require_sweep_transition(sweep_id, SweepRepository(home.database).get(sweep_id).status, "running")
@@ -34,7 +34,7 @@ def start(home: Home, sweep_id: str) -> SweepDetail:
 
 
 def cancel(home: Home, sweep_id: str) -> SweepDetail:
-    """Stop a sweep and its trials. Those that run are told to stop and may take a moment.
+    """Cancel a sweep and its trials. Running ones are asked to stop.
 
     Raises:
         NotFoundError: There is no such sweep.
@@ -46,37 +46,37 @@ def cancel(home: Home, sweep_id: str) -> SweepDetail:
     elif status != "cancelling":
         SweepRepository(home.database).move(sweep_id, "cancelling", _now())
     if status != "queued" and has_optuna():
-        advance(home, sweep_id)  # Now, and not when a worker looks: perhaps there is none.
+        advance(home, sweep_id)  # now: there may be no worker
     return SweepRepository(home.database).get(sweep_id)
 
 
 def resume(home: Home, sweep_id: str) -> SweepDetail:
-    """Go on with a cancelled or failed sweep; its cancelled trials go on from their last checkpoints.
+    """Resume a cancelled or failed sweep; its cancelled trials resume from their last checkpoints.
 
     Raises:
         NotFoundError: There is no such sweep.
-        ConflictError: It goes on already, or has come to its end.
+        ConflictError: It is running, or has succeeded.
     """
     require_optuna()
     sweep = SweepRepository(home.database).get(sweep_id)
     require_sweep_transition(sweep_id, sweep.status, "running")
     again = [trial for trial in sweep.trials if trial.status == "cancelled"]
-    # Runs first: a trial whose run is still cancelled would be taken for one that was just stopped.
+    # Runs first: a trial whose run is still cancelled would count as stopped again.
     for trial in again:
         _resume_run(home, trial)
-    afresh = {"status": "queued", "error": None, "finished_at": None}
+    reset = {"status": "queued", "error": None, "finished_at": None}
     SweepRepository(home.database).move(
-        sweep_id, "running", _now(), trials=[trial.model_copy(update=afresh) for trial in again]
+        sweep_id, "running", _now(), trials=[trial.model_copy(update=reset) for trial in again]
     )
     return SweepRepository(home.database).get(sweep_id)
 
 
 def remove(home: Home, sweep_id: str) -> None:
-    """Forget a sweep and what its sampler knows; its runs stay.
+    """Remove a sweep and its journal; its runs stay.
 
     Raises:
         NotFoundError: There is no such sweep.
-        ConflictError: It goes on.
+        ConflictError: It is running.
     """
     SweepRepository(home.database).remove(sweep_id)
 
@@ -101,7 +101,7 @@ def require_best(sweep: SweepDetail) -> Trial:
     if sweep.best is None:
         raise ConflictError(
             f"No trial of the sweep {sweep.sweep_id} has succeeded.",
-            next_step=f"Look at its trials: tunix-rt tune show {sweep.sweep_id}",
+            next_step=f"Show its trials: tunix-rt tune show {sweep.sweep_id}",
         )
     return sweep.best
 
@@ -116,7 +116,7 @@ def best_recipe_text(sweep: SweepDetail) -> str:
 
 
 def save_best_recipe(home: Home, sweep: SweepDetail, output: Path | None = None) -> Path:
-    """Write that recipe where it is asked for, else among the home's recipes, where it has a name."""
+    """Write that recipe to `output`, or to the recipes of the home, where it has a name."""
     path = output or home.settings.recipes_dir / f"{sweep.sweep_id}-best.yaml"
     text = best_recipe_text(sweep)
     with storage_errors(f"writing {path.name}"):
@@ -129,7 +129,7 @@ def save_best_recipe(home: Home, sweep: SweepDetail, output: Path | None = None)
 def promote_best(
     home: Home, sweep: SweepDetail, model: str, *, alias: str | None = None, notes: str = ""
 ) -> ModelVersion:
-    """Register the model of the best trial, and let an alias point to it.
+    """Register the model of the best trial, and optionally set an alias.
 
     Raises:
         ConflictError: No trial has succeeded.
@@ -144,21 +144,21 @@ def promote_best(
 
 
 MIN_TRIALS = 4
-"""With fewer, what looks like importance is chance."""
+"""With fewer trials, importances are noise."""
 
 
 class Importances(BaseModel):
-    """How much each searched key decided which trials were good."""
+    """The importance of each searched key."""
 
     model_config = ConfigDict(frozen=True)
     num_trials: int
-    """Trials that succeeded: those that it is computed from."""
+    """Successful trials, from which it is computed."""
     importances: dict[str, float]
-    """Share by key, the largest first; empty while there are too few trials."""
+    """Share by key, largest first; empty while there are too few trials."""
 
 
 def importances(home: Home, sweep_id: str) -> Importances:
-    """Shares by PED-ANOVA, which add up to 1.
+    """PED-ANOVA importances, which add up to 1.
 
     Raises:
         NotFoundError: There is no such sweep.
@@ -176,18 +176,18 @@ def importances(home: Home, sweep_id: str) -> Importances:
 
 
 def find_sweep(home: Home, text: str) -> SweepDetail:
-    """The sweep that somebody means: by its id, the beginning or last word of it, or its name.
+    """Find a sweep by its id, the start or last word of the id, or its name.
 
     Raises:
-        NotFoundError: None fits.
-        InvalidInputError: Several fit.
+        NotFoundError: No sweep matches.
+        InvalidInputError: Several sweeps match.
     """
     found = SweepRepository(home.database).find_ids(text)
     if text in found or len(found) == 1:
         return SweepRepository(home.database).get(text if text in found else found[0])
     if found:
         raise InvalidInputError(
-            f"{text!r} fits {len(found)} sweeps: {', '.join(found)}.", next_step="Type more of the id."
+            f"{text!r} matches {len(found)} sweeps: {', '.join(found)}.", next_step="Type more of the id."
         )
     known = [sweep.sweep_id for sweep in SweepRepository(home.database).list(limit=100, offset=0).data]
     hint = did_you_mean(text, known[:5]) if known else "Start one: tunix-rt tune SWEEP.yaml"

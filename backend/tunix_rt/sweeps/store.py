@@ -16,13 +16,13 @@ from tunix_rt.sweeps.types import Sweep, SweepDetail, SweepPage, Trial, require_
 
 
 def sweep_row(sweep: Sweep) -> dict[str, Any]:
-    """The row of a sweep. What was asked for and what it resolved to are one text: neither ever changes."""
-    asked = {"spec": sweep.spec.model_dump(mode="json", exclude_unset=True), "recipe": sweep.recipe}
+    """The row of a sweep. Its spec and its resolved recipe are one text: neither ever changes."""
+    request = {"spec": sweep.spec.model_dump(mode="json", exclude_unset=True), "recipe": sweep.recipe}
     return {
         "id": sweep.sweep_id,
         "name": sweep.name,
         "status": sweep.status,
-        "spec": json.dumps(asked),
+        "spec": json.dumps(request),
         "created_at": sweep.created_at,
     }
 
@@ -54,15 +54,15 @@ def trial_of(row: Row[Any]) -> Trial:
 JournalRecord = dict[str, Any]
 Journal = list[JournalRecord]
 _ACTIVE = ("running", "cancelling")
-_WATCHFUL = ("active", "draining")
+_ALIVE = ("active", "draining")
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What becomes of trials, and what the sampler remembers of it: stored together or not at all."""
+    """Changed trials and the journal records of the sampler, stored together or not at all."""
 
     num_known: int
-    """Records that the journal had when it was decided. More by now: somebody else has decided meanwhile."""
+    """Length of the journal at the decision. If it is longer now, another worker has decided meanwhile."""
     records: Sequence[JournalRecord]
     trials: Sequence[Trial]
     """New ones, and those that have changed."""
@@ -86,7 +86,7 @@ class SweepRepository:
             return _detail(connection, sweep_id)
 
     def list(self, *, limit: int, offset: int) -> SweepPage:
-        """A page of sweeps, newest first, and how many there are."""
+        """A page of sweeps, newest first, and the total."""
         newest = _sweeps().order_by(sweeps.c.created_at.desc(), sweeps.c.pk.desc())
         with reading(self._engine) as connection:
             total = connection.execute(select(func.count()).select_from(sweeps)).scalar_one()
@@ -94,7 +94,7 @@ class SweepRepository:
         return SweepPage(data=tuple(Sweep.model_validate(sweep_of(row)) for row in rows), total=total)
 
     def active(self) -> tuple[str, ...]:
-        """The ids of the sweeps that somebody must look after, oldest first."""
+        """The ids of active sweeps, oldest first."""
         chosen = select(sweeps.c.id).where(sweeps.c.status.in_(_ACTIVE)).order_by(sweeps.c.pk)
         with reading(self._engine) as connection:
             return tuple(connection.execute(chosen).scalars())
@@ -111,8 +111,8 @@ class SweepRepository:
             return tuple(connection.execute(chosen).scalars())
 
     def take(self, sweep_id: str, worker_id: str) -> bool:
-        """Whether this worker looks after the sweep: nobody did, or whoever did has gone."""
-        is_watched = select(workers.c.id).where(workers.c.status.in_(_WATCHFUL))
+        """Take ownership of the sweep if it has no living owner; whether this worker owns it."""
+        is_watched = select(workers.c.id).where(workers.c.status.in_(_ALIVE))
         is_free = sweeps.c.worker_id.is_(None) | sweeps.c.worker_id.not_in(is_watched)
         with reading(self._engine) as connection:
             holder = select(sweeps.c.worker_id).where(sweeps.c.id == sweep_id)
@@ -134,7 +134,7 @@ class SweepRepository:
 
         Raises:
             NotFoundError: There is no such sweep.
-            ConflictError: It cannot go there from where it stands.
+            ConflictError: The transition is not allowed.
         """
         with writing(self._engine) as connection:
             row = _locked(connection, sweep_id)
@@ -152,12 +152,12 @@ class SweepRepository:
                 _put(connection, row.pk, trial)
 
     def journal_length(self, sweep_id: str) -> int:
-        """How many records the sampler has written; NotFoundError for an unknown sweep."""
+        """Number of journal records; NotFoundError for an unknown sweep."""
         with reading(self._engine) as connection:
             return _num_records(connection, _pk(connection, sweep_id))
 
     def journal(self, sweep_id: str) -> Journal:
-        """Everything that the sampler remembers, in order."""
+        """The journal records of the sampler, in order."""
         chosen = (
             select(sweep_journal.c.record)
             .join(sweeps, sweeps.c.pk == sweep_journal.c.sweep_pk)
@@ -168,7 +168,7 @@ class SweepRepository:
             return [json.loads(record) for record in connection.execute(chosen).scalars()]
 
     def commit(self, sweep_id: str, decision: Decision) -> bool:
-        """Store a decision; False, with nothing stored, when the sweep has moved on since it was read."""
+        """Store a decision; False, with nothing stored, if the sweep has changed since it was read."""
         with writing(self._engine) as connection:
             row = _locked(connection, sweep_id)
             if row.status not in _ACTIVE or _num_records(connection, row.pk) != decision.num_known:
@@ -181,7 +181,7 @@ class SweepRepository:
         return True
 
     def remove(self, sweep_id: str) -> None:
-        """Forget a sweep with its trials; the runs stay. ConflictError while it is active."""
+        """Delete a sweep with its trials; the runs stay. ConflictError while it is active."""
         with writing(self._engine) as connection:
             row = _locked(connection, sweep_id)
             if row.status in _ACTIVE:
@@ -230,8 +230,8 @@ def _num_records(connection: Connection, pk: int) -> int:
 
 def _append(connection: Connection, pk: int, decision: Decision) -> None:
     rows = [
-        {"sweep_pk": pk, "sequence": decision.num_known + place, "record": json.dumps(record)}
-        for place, record in enumerate(decision.records)
+        {"sweep_pk": pk, "sequence": decision.num_known + index, "record": json.dumps(record)}
+        for index, record in enumerate(decision.records)
     ]
     if rows:
         connection.execute(insert(sweep_journal), rows)

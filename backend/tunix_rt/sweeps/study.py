@@ -19,11 +19,11 @@ from tunix_rt.sweeps.store import JournalRecord
 from tunix_rt.sweeps.types import ChoiceSpace, LogRandInt, LogUniform, Parameter, RandInt, SweepSpec
 
 
-class HeldJournal(BaseJournalBackend):
-    """What the sampler remembers, and what it wants to remember from now on.
+class MemoryJournal(BaseJournalBackend):
+    """Journal records in memory: those from the database, and new ones.
 
-    The new records go to the database in one transaction with the trials that they are about, so that a
-    process that dies at any moment leaves either both or none.
+    The new records are stored in one transaction with the trials that they describe, so that a crash leaves
+    either both or none.
     """
 
     def __init__(self, records: Sequence[JournalRecord]) -> None:
@@ -31,34 +31,34 @@ class HeldJournal(BaseJournalBackend):
         self._num_taken = len(records)
 
     def read_logs(self, log_number_from: int) -> Iterable[JournalRecord]:
-        """The records from this place on."""
+        """The records from this index on."""
         return self._records[log_number_from:]
 
     def append_logs(self, logs: list[dict[str, Any]]) -> None:
-        """Take records, as the plain JSON that will be read back."""
+        """Add records, as the plain JSON that will be read back."""
         self._records += [json.loads(json.dumps(log)) for log in logs]
 
-    def take_new(self) -> list[JournalRecord]:
-        """What must be stored: the records since the last time that somebody asked."""
+    def pop_new(self) -> list[JournalRecord]:
+        """The records since the last call, to be stored."""
         new = self._records[self._num_taken :]
         self._num_taken = len(self._records)
         return new
 
 
-# What it would say about every trial is in the store already.
+# Its messages about trials repeat what the database has.
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 
 PERCENT = 100
 _BEST_SHARE = 0.1
 _SEED_STRIDE = 1_000_003
-# Drawn by chance before the sampler trusts what it has seen. On a learning rate, a weight decay and a batch
+# Sampled at random before the sampler uses its observations. On a learning rate, a weight decay and a batch
 # size, 5 was as good as any of 2 to 10 for 8, 16 and 32 trials.
 _NUM_RANDOM_TRIALS = 5
 
 
 @dataclass(frozen=True)
 class Suggestion:
-    """Values that should be tried next."""
+    """The values of the next trial."""
 
     number: int
     params: dict[str, JsonValue]
@@ -67,14 +67,14 @@ class Suggestion:
 class SweepStudy:
     """The sampler's view of a sweep, replayed from its journal.
 
-    It changes nothing outside itself: `journal.take_new()` is what must be stored.
+    It has no side effects: the caller stores `journal.pop_new()`.
     """
 
     def __init__(self, sweep_id: str, spec: SweepSpec, records: list[JournalRecord]) -> None:
-        self.journal = HeldJournal(records)
+        self.journal = MemoryJournal(records)
         self._spec = spec
         self._storage = JournalStorage(self.journal)
-        # Asking alone needs the real sampler; the grid's own would end the study from within.
+        # Only `ask` needs the real sampler; the grid sampler would end the study.
         self._study = optuna.create_study(
             study_name=sweep_id,
             storage=self._storage,
@@ -100,14 +100,14 @@ class SweepStudy:
         return Suggestion(trial.number, params)
 
     def report(self, number: int, points: Iterable[tuple[int, float]]) -> int | None:
-        """Tell how a trial has gone so far.
+        """Report the progress of a trial.
 
         Args:
-            number: of the trial.
-            points: percent of its training, and the metric there.
+            number: Of the trial.
+            points: Percent of its training, and the metric there.
 
         Returns:
-            The percent at which it should be stopped; None: it should go on.
+            The percent at which to stop it; None to continue.
         """
         trial = optuna.trial.Trial(self._study, self._trial_id(number))
         last = self._storage.get_trial(self._trial_id(number)).last_step or 0
@@ -123,17 +123,17 @@ class SweepStudy:
         self._study.tell(number, value)
 
     def prune(self, number: int) -> None:
-        """The trial was stopped, or must be read as a bad one although it has no value."""
+        """The trial was stopped, or counts as a bad one without a value."""
         self._study.tell(number, state=TrialState.PRUNED)
 
     def fail(self, number: int) -> None:
-        """Nothing can be learned from the trial."""
+        """The trial failed for another reason than its values."""
         self._study.tell(number, state=TrialState.FAIL)
 
     def importances(self) -> dict[str, float]:
-        """How much each key decided which trials were good, the most important first; they add up to 1.
+        """The importance of each key, the largest first; they add up to 1.
 
-        PED-ANOVA: https://arxiv.org/abs/2304.10255. Empty when no trial stands out: nothing mattered.
+        PED-ANOVA: https://arxiv.org/abs/2304.10255. Empty if no trial stands out.
         """
         searched = [key for key, parameter in self._spec.search_space.items() if len(parameter.ends()) > 1]
         if not searched or not self._has_best_trials():
@@ -153,12 +153,12 @@ class SweepStudy:
 
 
 def _sampler(spec: SweepSpec, number: int) -> BaseSampler:
-    # A sampler lives for one question only: its seed must differ from trial to trial.
+    # A sampler answers one question only: its seed must differ from trial to trial.
     seed = (spec.seed * _SEED_STRIDE + number) % 2**31
     if spec.sampler == "random":
         return RandomSampler(seed=seed)
     if spec.sampler == "tpe":
-        # Keys are searched together, and away from where trials are running.
+        # Keys are sampled jointly, and away from running trials.
         return TPESampler(
             seed=seed,
             n_startup_trials=_NUM_RANDOM_TRIALS,
@@ -186,7 +186,7 @@ def _distribution(parameter: Parameter, is_grid: bool) -> BaseDistribution:
 
 
 def _texts(values: Iterable[JsonValue]) -> list[str]:
-    """Choices as text, which may also be lists: the sampler takes plain values only."""
+    """Choices as JSON text: the sampler takes plain values only, no lists."""
     return [json.dumps(value) for value in values]
 
 

@@ -1,4 +1,4 @@
-"""Sweeps in the shapes of /api/tuning."""
+"""Sweeps in the schemas of /api/tuning."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -29,16 +29,16 @@ DEFAULT_RECIPE: dict[str, JsonValue] = {
     "data": {"row_length": 2048},
     "training": {"num_epochs": 3, "batch_size": 8, "learning_rate": 2e-5},
 }
-"""What a job trains that names a model and no recipe."""
+"""The recipe of a job with a model and no recipe."""
 _MESSAGES: dict[RunStatus, str] = {
-    "queued": "It waits until it is started.",
-    "running": "The next worker that looks takes it up.",
-    "cancelling": "Its trials are told to stop.",
-    "cancelled": "It is cancelled; it can be resumed.",
-    "failed": "It has failed.",
-    "succeeded": "It has ended.",
+    "queued": "Waits until it is started.",
+    "running": "A worker takes it up at its next poll.",
+    "cancelling": "Its trials are asked to stop.",
+    "cancelled": "Cancelled; it can be resumed.",
+    "failed": "Failed.",
+    "succeeded": "Succeeded.",
 }
-_SAME_IN_BOTH = (
+_SHARED_FIELDS = (
     "name",
     "search_space",
     "sampler",
@@ -60,22 +60,22 @@ class NewTuningJob(BaseModel):
 
     name: str
     dataset_key: str | None = None
-    """Default: the recipe's."""
+    """Default: the one in the recipe."""
     base_model_id: Annotated[str, Field(min_length=1)] | None = None
-    """Built-in model or hub id. Default: the recipe's; with neither there is nothing to train."""
+    """Built-in model or hub id. Default: the one in the recipe; one of the two is required."""
     recipe: str | dict[str, JsonValue] | None = None
-    """Name of a recipe, or the recipe itself. Default: three epochs of the model at batch size 8."""
+    """Name of a recipe, or an inline recipe. Default: three epochs at batch size 8."""
     overrides: tuple[str, ...] = ()
     """`key=value` for every trial."""
     search_space: dict[str, Parameter]
-    """Dotted key of the recipe to what may be tried for it."""
+    """Dotted key of the recipe to its search space."""
     metric_name: Metric = "score"
     metric_mode: Literal["min", "max"] | None = None
-    """Only for those who like to say it: losses are minimized, the score is maximized."""
+    """Optional: losses are minimized, the score is maximized."""
     eval_set: str | None = None
-    """Each trial's model is evaluated on it; needed for the metric score."""
+    """Every trial's model is evaluated on it; required by the metric score."""
     num_samples: Annotated[int, Field(ge=1)] | None = None
-    """Trials. This or `device_minutes`, unless the sampler is grid."""
+    """Number of trials. Required without `device_minutes`, unless the sampler is grid."""
     device_minutes: Annotated[float, Field(gt=0)] | None = None
     max_concurrent_trials: Annotated[int, Field(ge=1)] = 1
     sampler: SamplerName = "tpe"
@@ -87,12 +87,12 @@ class NewTuningJob(BaseModel):
     executor: ExecutorName = "local"
 
     def spec(self) -> SweepSpec:
-        """The sweep that is meant.
+        """The sweep of this job.
 
         Raises:
-            InvalidInputError: It says something that no sweep can say.
+            InvalidInputError: It is not a valid sweep.
         """
-        values = self.model_dump(mode="json", include=set(_SAME_IN_BOTH))
+        values = self.model_dump(mode="json", include=set(_SHARED_FIELDS))
         values |= {
             "recipe": DEFAULT_RECIPE if self.recipe is None else self.recipe,
             "dataset": self.dataset_key,
@@ -133,7 +133,7 @@ class TuningJob(BaseModel):
     metric_name: Metric
     metric_mode: Literal["min", "max"]
     num_samples: int | None = None
-    """The most trials there will be; none: device-minutes decide."""
+    """Maximum number of trials; absent if only device-minutes limit it."""
     num_trials: int
     """Trials so far."""
     max_concurrent_trials: int
@@ -167,7 +167,7 @@ class TrialList(BaseModel):
 
 
 class JobStanding(BaseModel):
-    """What `start`, `cancel` and `resume` answer."""
+    """The response of `start`, `cancel` and `resume`."""
 
     job_id: str
     status: RunStatus
@@ -175,7 +175,7 @@ class JobStanding(BaseModel):
 
 
 class PromoteRequest(BaseModel):
-    """Under which name the best trial's model is registered."""
+    """The name under which to register the model of the best trial."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     model: ModelName
@@ -192,8 +192,8 @@ class BestRecipe(BaseModel):
     recipe_yaml: str
 
 
-def standing(sweep: Sweep) -> JobStanding:
-    """Where a sweep stands now, and what comes next."""
+def job_status(sweep: Sweep) -> JobStanding:
+    """The status of a sweep, and what comes next."""
     return JobStanding(job_id=sweep.sweep_id, status=sweep.status, message=_MESSAGES[sweep.status])
 
 
@@ -213,7 +213,7 @@ def list_jobs(home: Home, *, limit: int, offset: int) -> TuningJobList:
 
 
 def job_detail(sweep: SweepDetail) -> TuningJobDetail:
-    """A sweep with its trials, under the names of the route."""
+    """A sweep with its trials."""
     best = sweep.best
     return TuningJobDetail.model_validate(
         _values(sweep)
@@ -226,7 +226,7 @@ def job_detail(sweep: SweepDetail) -> TuningJobDetail:
 
 
 def trials_of(sweep: SweepDetail) -> tuple[TuningTrial, ...]:
-    """The trials in the order in which they began."""
+    """The trials in the order of their start."""
     return tuple(_trial(sweep.sweep_id, trial) for trial in sweep.trials)
 
 

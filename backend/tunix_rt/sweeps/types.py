@@ -1,9 +1,9 @@
 """Search spaces, spec, sweep, trials, states.
 
 queued      created; started -> running
-running     budget spent -> succeeded, or failed when no trial succeeded; told to stop -> cancelling
+running     budget spent -> succeeded, or failed if no trial succeeded; asked to stop -> cancelling
 cancelling  every trial has stopped -> cancelled, unless its end comes first
-cancelled   resumed -> running, with the trials that were stopped
+cancelled   resumed -> running, with its cancelled trials
 failed      resumed -> running
 """
 
@@ -20,13 +20,13 @@ from tunix_rt.base.records import Count, Record
 from tunix_rt.engines.training.types import RunFailure, RunStatus
 from tunix_rt.runs.types import ExecutorName, Priority, ServiceEvent, ServiceEventKind
 
-_LET_GO: frozenset[ServiceEventKind] = frozenset(
+_CLAIM_ENDS: frozenset[ServiceEventKind] = frozenset(
     {"lease-lost", "retry", "requeued", "paused", "cancelled", "failed", "succeeded"}
 )
 
 
 def device_seconds(events: Iterable[ServiceEvent], now: datetime) -> float:
-    """Seconds from each claim to what ended it; a claim that holds counts up to `now`.
+    """Seconds from each claim to its end; an active claim counts up to `now`.
 
     Example:
         claimed 12:00, retry 12:10, claimed 12:30, now 12:31 -> 660
@@ -35,14 +35,14 @@ def device_seconds(events: Iterable[ServiceEvent], now: datetime) -> float:
     for event in events:
         if event.kind == "claimed":
             since = event.time
-        elif event.kind in _LET_GO and since is not None:
+        elif event.kind in _CLAIM_ENDS and since is not None:
             total += max((event.time - since).total_seconds(), 0.0)
             since = None
     return total if since is None else total + max((now - since).total_seconds(), 0.0)
 
 
 MAX_CHOICES = 100
-"""Each is tried on the recipe when the sweep is created."""
+"""Each is checked against the recipe when the sweep is created."""
 MAX_GRID_POINTS = 10_000
 
 
@@ -59,7 +59,7 @@ class ChoiceSpace(Record):
         return self
 
     def ends(self) -> tuple[JsonValue, ...]:
-        """Values such that, if the recipe takes them, it takes all."""
+        """Values such that a recipe that accepts them accepts all."""
         return self.values
 
     def points(self) -> tuple[JsonValue, ...]:
@@ -78,11 +78,11 @@ class _Range(Record):
         return self
 
     def ends(self) -> tuple[JsonValue, ...]:
-        """Values such that, if the recipe takes them, it takes all."""
+        """Values such that a recipe that accepts them accepts all."""
         return (self.min, self.max)
 
     def points(self) -> tuple[JsonValue, ...] | None:
-        """None: there is no end of values between two numbers."""
+        """None: a continuous range has no finite grid."""
         return None
 
 
@@ -93,7 +93,7 @@ class Uniform(_Range):
 
 
 class LogUniform(_Range):
-    """Any number from min to max, each order of magnitude as likely as the next."""
+    """Any number from min to max, uniform in the logarithm."""
 
     type: Literal["loguniform"]
     min: Annotated[float, Field(gt=0)]
@@ -115,7 +115,7 @@ class RandInt(_IntRange):
 
 
 class LogRandInt(_IntRange):
-    """The same, each order of magnitude as likely as the next."""
+    """Any whole number from min to max, uniform in the logarithm."""
 
     type: Literal["lograndint"]
     min: Annotated[int, Field(ge=1)]
@@ -128,7 +128,7 @@ Parameter = Annotated[
 
 
 def num_grid_points(space: Mapping[str, Parameter]) -> int | None:
-    """How many combinations there are; None when a range of numbers has no end of them.
+    """The number of combinations; None if a range is continuous.
 
     Example:
         {"batch_size": ChoiceSpace(8, 16), "rank": RandInt(1, 3)} -> 6
@@ -152,53 +152,53 @@ _PRUNER_KEYS = ("prune_after_trials", "prune_after_percent")
 
 
 class Budget(Record):
-    """When a sweep has had enough: after so many trials, so much time on devices, or whichever is first."""
+    """The limit of a sweep: a number of trials, time on devices, or whichever comes first."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     num_trials: Annotated[int, Field(ge=1, le=10_000)] | None = None
-    """Trials, failed and pruned ones included."""
+    """Trials, including failed and pruned ones."""
     device_minutes: Annotated[float, Field(gt=0)] | None = None
-    """Minutes on a device, of all trials together. What runs when they are spent is stopped."""
+    """Minutes on devices, over all trials. Trials that run when they are spent are stopped."""
 
 
 class SweepSpec(Record):
-    """A recipe, the keys of it that are searched, and how."""
+    """A recipe, the keys to search, and how to search them."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     name: Annotated[str, Field(pattern=NAME_PATTERN)]
-    """Small letters, digits and dashes, at most 40; becomes part of the ids of sweep and runs."""
+    """Lowercase letters, digits and dashes, at most 40; part of the ids of the sweep and its runs."""
     recipe: str | dict[str, JsonValue]
-    """Name of a recipe, or the recipe itself."""
+    """Name of a recipe, or an inline recipe."""
     dataset: str | None = None
-    """Key of the dataset. Default: the recipe's."""
+    """Key of the dataset. Default: the one in the recipe."""
     overrides: tuple[str, ...] = ()
     """`key=value` for every trial, as `tunix-rt train --set` takes them."""
     search_space: Annotated[dict[str, Parameter], Field(min_length=1, max_length=50)]
-    """Dotted key of the recipe to what may be tried for it."""
+    """Dotted key of the recipe to its search space."""
     sampler: SamplerName = "tpe"
-    """Tree-structured Parzen estimator, chance, or every combination once."""
+    """Tree-structured Parzen estimator, random search, or every combination once."""
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
     """The same seed and the same results give the same trials."""
     pruner: PrunerName = "none"
-    """Who stops trials that look hopeless while they run."""
+    """Stops unpromising trials while they run."""
     prune_after_trials: Annotated[int, Field(ge=1)] = 4
-    """Trials that must have ended before `median` stops one."""
+    """Trials that must end before `median` stops one."""
     prune_after_percent: Annotated[int, Field(ge=1, le=99)] = 10
-    """Share of its training that every trial is given."""
+    """Percent of its training that every trial completes before it may be stopped."""
     metric: Metric = "validation_loss"
-    """What makes one trial better than another."""
+    """The metric to optimize."""
     direction: Direction | None = None
-    """Only for those who like to say it: losses are minimized, the score is maximized."""
+    """Optional: losses are minimized, the score is maximized."""
     eval_set: str | None = None
-    """Each trial's model is evaluated on it; `score` is the accuracy there."""
+    """Every trial's model is evaluated on it; `score` is the accuracy."""
     budget: Budget = Budget()
-    """A grid needs none: it ends with its last combination."""
+    """Optional for a grid, which ends with its last combination."""
     max_concurrent: Annotated[int, Field(ge=1, le=256)] = 1
-    """Trials that are queued or run at one time."""
+    """Maximum number of trials that are queued or running."""
     priority: Priority = 0
-    """Of the trials in the queue."""
+    """Priority of the trials in the queue."""
     device: Literal["auto", "cpu", "gpu", "tpu"] = "auto"
     """Of every trial."""
     engine: Literal["auto", "jax", "torch"] = "auto"
@@ -222,7 +222,7 @@ class SweepSpec(Record):
 
     def _pruner_problem(self) -> str | None:
         if self.pruner != "none" and self.metric == "score":
-            return "a score is known only at the end, so nothing can be pruned by it: set pruner to none"
+            return "the score is known only at the end of a trial, so it cannot prune: set pruner to none"
         given = [key for key in _PRUNER_KEYS if key in self.model_fields_set]
         if self.pruner == "none" and given:
             return f"{given[0]} needs a pruner"
@@ -233,22 +233,22 @@ class SweepSpec(Record):
     def _budget_problem(self) -> str | None:
         if self.sampler != "grid":
             is_endless = self.budget.num_trials is None and self.budget.device_minutes is None
-            return "give budget.num_trials or budget.device_minutes" if is_endless else None
+            return "set budget.num_trials or budget.device_minutes" if is_endless else None
         num_points = num_grid_points(self.search_space)
         if num_points is None:
-            return "a grid needs choice or randint for every key: a range of numbers has no end of points"
+            return "a grid needs choice or randint for every key: a continuous range has no finite grid"
         if num_points > MAX_GRID_POINTS:
             return f"the grid has more than {MAX_GRID_POINTS:,} combinations"
         return None
 
     @property
     def goal(self) -> Direction:
-        """Whether less or more of the metric is better."""
+        """Whether the metric is minimized or maximized."""
         return _DIRECTIONS[self.metric]
 
     @property
     def max_trials(self) -> int | None:
-        """The most trials that the budget and the grid allow; None: time decides."""
+        """Maximum number of trials by the budget and the grid; None if only time limits it."""
         limits = [self.budget.num_trials]
         if self.sampler == "grid":
             limits.append(num_grid_points(self.search_space))
@@ -258,7 +258,7 @@ class SweepSpec(Record):
 ALLOWED: dict[RunStatus, frozenset[RunStatus]] = {
     "queued": frozenset({"running", "cancelled"}),
     "running": frozenset({"cancelling", "failed", "succeeded"}),
-    # A sweep that is told to stop may have reached its end before it hears of it.
+    # A sweep that is asked to stop may have ended before the request arrives.
     "cancelling": frozenset({"cancelled", "failed", "succeeded"}),
     "cancelled": frozenset({"running"}),
     "failed": frozenset({"running"}),
@@ -267,15 +267,15 @@ ALLOWED: dict[RunStatus, frozenset[RunStatus]] = {
 
 
 def require_sweep_transition(sweep_id: str, before: RunStatus, after: RunStatus) -> None:
-    """Refuse a step that the picture above does not have.
+    """Refuse a transition that is not in the table above.
 
     Raises:
-        ConflictError: The sweep cannot go there from where it stands.
+        ConflictError: The transition is not allowed.
     """
     if after not in ALLOWED[before]:
         raise ConflictError(
             f"The sweep {sweep_id} is {before}; it cannot become {after}.",
-            next_step=f"Look at it first: tunix-rt tune show {sweep_id}",
+            next_step=f"Show it: tunix-rt tune show {sweep_id}",
         )
 
 
@@ -293,7 +293,7 @@ class Trial(Record):
     """Dotted key of the recipe to the value that is tried."""
     status: TrialStatus
     value: float | None = None
-    """The metric at the end; of a pruned trial, where it was stopped."""
+    """The metric at the end, or where a pruned trial was stopped."""
     error: str | None = None
     """Why there is no value, or why it was stopped."""
     created_at: datetime
@@ -307,7 +307,7 @@ class Trial(Record):
 
     @property
     def is_open(self) -> bool:
-        """Whether something is still to come."""
+        """Whether it is queued or running."""
         return self.status in OPEN_TRIAL
 
 
@@ -319,7 +319,7 @@ class Sweep(Record):
     status: RunStatus
     spec: SweepSpec
     recipe: dict[str, JsonValue]
-    """What every trial starts from: the recipe with its overrides, as it was when the sweep was created."""
+    """The base of every trial: the recipe with its overrides when the sweep was created."""
     created_at: datetime
     started_at: datetime | None = None
     """Of the last start or resume."""
@@ -327,13 +327,13 @@ class Sweep(Record):
     best_run_id: str | None = None
     failure: RunFailure | None = None
     worker_id: str | None = None
-    """The worker that looks after it."""
+    """The worker that advances it."""
     num_trials: Count = 0
     """Trials so far."""
 
 
 class SweepDetail(Sweep):
-    """A sweep with its trials, in the order in which they began."""
+    """A sweep with its trials, in the order of their start."""
 
     trials: tuple[Trial, ...] = ()
 
@@ -344,7 +344,7 @@ class SweepDetail(Sweep):
 
 
 class SweepPage(BaseModel):
-    """A page of sweeps, and how many there are."""
+    """A page of sweeps, and the total."""
 
     model_config = ConfigDict(frozen=True)
     data: tuple[Sweep, ...]
@@ -352,12 +352,12 @@ class SweepPage(BaseModel):
 
 
 def best_trial(trials: Iterable[Trial], goal: Direction) -> Trial | None:
-    """The trial that succeeded with the best value, the first of equal ones."""
+    """The successful trial with the best value; the first of equal ones."""
     sign = 1 if goal == "minimize" else -1
     measured = [trial for trial in trials if trial.status == "succeeded"]
     return min(measured, key=lambda trial: sign * (trial.value or 0.0), default=None)
 
 
 def trial_run_id(sweep_id: str, number: int) -> str:
-    """The id of a trial's run. It is fixed, so that no trial can be submitted twice."""
+    """The id of the run of a trial. It is fixed, so that no trial is submitted twice."""
     return f"{sweep_id}-t{number:04d}"

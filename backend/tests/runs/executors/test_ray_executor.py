@@ -116,7 +116,7 @@ def test_a_run_for_which_there_is_no_room_waits_and_can_be_stopped(
     with closing(executor.start(jobs[2])) as third:
         in_the_end(lambda: "asking" in jobs[2].job_dir.output_tail())
         third.stop()
-        assert in_the_end(third.poll).detail == "It was stopped before it began."
+        assert in_the_end(third.poll).detail == "It was stopped before it started."
     for child, job in zip(children, jobs, strict=False):
         child.kill()
         assert in_the_end(child.poll).signal == signal.SIGKILL

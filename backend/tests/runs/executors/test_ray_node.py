@@ -18,7 +18,7 @@ from tunix_rt.recipes.load import validate_recipe
 from tunix_rt.runs.executors.base import ChildExit
 from tunix_rt.runs.executors.ray.bootstrap import hold, remove_abandoned
 from tunix_rt.runs.executors.ray.executor import RayExecutor
-from tunix_rt.runs.executors.ray.messages import RECIPE, RUN_DIR, Assignment, Known
+from tunix_rt.runs.executors.ray.messages import RECIPE, RUN_DIR, Assignment, ReplicaState
 from tunix_rt.runs.executors.ray.node import Node
 
 SLEEPS = "import signal; signal.pause()"
@@ -30,7 +30,7 @@ def node(tmp_path: Path) -> Iterator[Node]:
         yield opened
 
 
-def assignment(*command: str, silence_s: float = 600.0) -> Assignment:
+def assignment(*command: str, worker_timeout_s: float = 600.0) -> Assignment:
     return Assignment(
         attempt=1,
         command=command,
@@ -38,17 +38,17 @@ def assignment(*command: str, silence_s: float = 600.0) -> Assignment:
         recipe=validate_recipe(RECIPE_VALUES),
         device="cpu",
         grace_s=60.0,
-        silence_s=silence_s,
+        worker_timeout_s=worker_timeout_s,
         checkpoint_url=None,
     )
 
 
 def exit_of(node: Node) -> ChildExit:
-    return wait_for(lambda: node.report(Known()).exit)
+    return wait_for(lambda: node.report(ReplicaState()).exit)
 
 
 def output_of(node: Node) -> str:
-    return node.report(Known()).growths["output.log"].data.decode()
+    return node.report(ReplicaState()).growths["output.log"].data.decode()
 
 
 def test_a_command_gets_the_paths_of_the_node(node: Node, tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_a_second_start_is_the_same_start(node: Node) -> None:
 
 
 def test_a_node_whose_worker_is_silent_stops_by_itself(node: Node, tmp_path: Path) -> None:
-    node.start(assignment("-S", "-c", SLEEPS, silence_s=0.0))
+    node.start(assignment("-S", "-c", SLEEPS, worker_timeout_s=0.0))
     wait_for(lambda: (tmp_path / "home/jobs/run/exit.json").exists())
     exit_ = exit_of(node)
     assert exit_.signal == signal.SIGTERM
@@ -81,7 +81,7 @@ def test_a_node_whose_worker_is_silent_stops_by_itself(node: Node, tmp_path: Pat
 def test_what_is_killed_is_dead_when_the_answer_comes(node: Node) -> None:
     node.start(assignment("-S", "-c", SLEEPS))
     node.kill()
-    exit_ = node.report(Known()).exit
+    exit_ = node.report(ReplicaState()).exit
     assert exit_ is not None
     assert exit_.was_killed
 

@@ -14,7 +14,7 @@ from tunix_rt.runs.executors.base import ChildExit
 from tunix_rt.runs.executors.ray import node as ray_reports
 from tunix_rt.runs.executors.ray.child import Replica
 from tunix_rt.runs.executors.ray.messages import Report
-from tunix_rt.runs.executors.ray.node import make_report
+from tunix_rt.runs.executors.ray.node import build_report
 from tunix_rt.runs.files import JobDir
 
 
@@ -70,7 +70,7 @@ def replica(here: Machine) -> Replica:
 
 
 def reported(node: Machine, replica: Replica, exit_: ChildExit | None = None) -> Report:
-    report = make_report(node.job_dir, node.run_dir, replica.known, exit_)
+    report = build_report(node.job_dir, node.run_dir, replica.known, exit_)
     replica.apply(report)
     return report
 
@@ -107,7 +107,7 @@ def test_metrics_that_are_cut_back_there_are_cut_back_here(
 def test_output_arrives_byte_by_byte_after_what_was_printed_before(
     node: Machine, here: Machine, replica: Replica
 ) -> None:
-    replica.say("training on a node")
+    replica.print_line("training on a node")
     for part in (b"50%\r", b"\xff\xfe", b"100%\n"):
         with node.job_dir.output.open("ab") as output:
             output.write(part)
@@ -165,7 +165,7 @@ def test_a_file_that_does_not_arrive_as_it_was_sent_leaves_what_was_there(
 ) -> None:
     here.write("model/config.json", "as before")
     node.write("model/config.json", "as it is there")
-    with pytest.raises(StorageError, match=r"model/config\.json did not arrive"):
+    with pytest.raises(StorageError, match=r"model/config\.json was damaged"):
         replica.collect(node.hashes(), lambda path, offset: node.read(path, offset).upper())
     assert here.files() == {"model/config.json": "as before"}
 

@@ -7,49 +7,51 @@ import pytest
 
 from tunix_rt.runs.executors.base import ChildExit
 from tunix_rt.runs.tasks.types import TaskResult
-from tunix_rt.runs.worker.outcome import StopReason
-from tunix_rt.runs.worker.task_attempt import FinishedTask, RequeuedTask, TaskEnd, task_outcome
+from tunix_rt.runs.worker.outcome import AttemptEnd, Finished, Outcome, Requeued, StopReason, task_outcome
 
 RESULT = TaskResult()
 KILLED = ChildExit(None, signal.SIGKILL)
 
 
-def decided(
-    how: ChildExit, reason: StopReason | None = None, *, num_failures: int = 0, **values: Any
-) -> FinishedTask | RequeuedTask:
-    return task_outcome(TaskEnd("task-1", how, reason, num_failures, **values), max_failures=3)
+def decided(how: ChildExit, reason: Any = None, *, num_failures: int = 0, **values: Any) -> Outcome:
+    command = "tunix-rt tasks show task-1"
+    return task_outcome(AttemptEnd(command, how, reason, num_failures, **values), max_failures=3)
 
 
 @pytest.mark.parametrize("reason", [None, "cancel", "drain"])
-def test_a_result_is_a_success_whatever_was_asked_meanwhile(reason: StopReason | None) -> None:
-    assert decided(ChildExit(0), reason, result=RESULT) == FinishedTask("succeeded", result=RESULT)
+def test_a_result_is_a_success(reason: StopReason | None) -> None:
+    assert decided(ChildExit(0), reason, result=RESULT) == Finished(
+        "succeeded", "Succeeded.", 0, result=RESULT
+    )
 
 
-def test_an_end_without_a_result_is_no_success() -> None:
+def test_success_needs_a_result() -> None:
     outcome = decided(ChildExit(0))
-    assert isinstance(outcome, FinishedTask)
+    assert isinstance(outcome, Finished)
     assert outcome.status == "failed"
 
 
-def test_what_the_command_line_said_is_the_failure() -> None:
+def test_the_printed_error_is_the_failure() -> None:
     outcome = decided(ChildExit(2), output_tail="error: It is wrong.\nnext:  Do it right.\n")
-    assert isinstance(outcome, FinishedTask)
+    assert isinstance(outcome, Finished)
     assert outcome.failure is not None
     assert (outcome.failure.detail, outcome.failure.next_step) == ("It is wrong.", "Do it right.")
 
 
-def test_a_task_that_is_told_to_stop_is_cancelled_or_put_back() -> None:
-    assert decided(KILLED, "cancel") == FinishedTask("cancelled")
-    assert decided(KILLED, "drain", num_failures=1) == RequeuedTask(1)
-    assert decided(ChildExit(143), "silence") == RequeuedTask(0)
+def test_a_stopped_task_is_cancelled_or_requeued() -> None:
+    assert decided(KILLED, "cancel") == Finished("cancelled", "Cancelled.")
+    for how, reason in ((KILLED, "drain"), (ChildExit(143), "database-away")):
+        outcome = decided(how, reason, num_failures=1)
+        assert isinstance(outcome, Requeued)
+        assert (outcome.num_failures, outcome.wait_s) == (1, 0.0)
 
 
-def test_a_child_that_is_lost_is_tried_again_and_then_given_up() -> None:
+def test_a_lost_child_is_retried_then_fails() -> None:
     again = decided(KILLED)
-    assert isinstance(again, RequeuedTask)
+    assert isinstance(again, Requeued)
     assert (again.num_failures, again.wait_s > 0) == (1, True)
     last = decided(KILLED, num_failures=2)
-    assert isinstance(last, FinishedTask)
+    assert isinstance(last, Finished)
     assert last.failure is not None
     assert "SIGKILL" in last.failure.detail
     assert "tasks show task-1" in last.failure.next_step

@@ -18,10 +18,10 @@ from tunix_rt.runs.store.workers import WorkerRepository
 from tunix_rt.runs.tasks.files import TaskDir
 from tunix_rt.runs.tasks.store import TaskRepository
 from tunix_rt.runs.tasks.types import Task
-from tunix_rt.runs.worker import task_attempt
+from tunix_rt.runs.worker import attempt
 from tunix_rt.runs.worker.heartbeat import Maintenance
 
-# The queue itself is tested on both databases; what a worker makes of it does not depend on them.
+# The queue is tested on both databases; the worker does not depend on them.
 pytestmark = pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
 
 
@@ -58,7 +58,7 @@ def test_a_task_that_is_cancelled_while_it_runs_ends_cancelled(
     job_dir = TaskDir(store.settings.tasks_dir / str(task.task_id)).job_dir
     # It never ends by itself: whoever is slower to cancel it than it is to fail would see another end.
     monkeypatch.setattr(
-        task_attempt, "task_job", lambda *given: replace(task_job(*given), command=("-S", "-c", ENDLESS))
+        attempt, "task_job", lambda *given: replace(task_job(*given), command=("-S", "-c", ENDLESS))
     )
     with working(store, SUCCEEDING):
         wait_for(lambda: "begun" in job_dir.output_tail())
@@ -75,7 +75,7 @@ def test_a_task_of_a_worker_that_has_died_goes_back_into_the_queue(store: Home) 
     claim = claimed_task(store)
     Maintenance(
         store, "observer", lambda: (TaskRepository(store.database).leases(), frozenset())
-    ).look_around()
+    ).requeue_lost_runs()
     task = TaskRepository(store.database).get(claim.task.task_id)
     assert (task.status, task.num_failures) == ("queued", 1)
     assert task.not_before is not None

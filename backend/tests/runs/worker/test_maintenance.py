@@ -1,4 +1,4 @@
-"""Runs are taken from workers that are gone, and from nobody else."""
+"""Only the runs of lost workers are requeued."""
 
 import os
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
 
 
 class Clock:
-    """Goes as a test says."""
+    """Set by the test."""
 
     def __init__(self) -> None:
         self.now_s = 0.0
@@ -39,18 +39,18 @@ def known(store: Home, worker_id: str) -> Worker:
     return worker
 
 
-def test_a_silent_worker_elsewhere_loses_its_run_when_patience_ends(store: Home) -> None:
+def test_a_silent_worker_elsewhere_loses_its_run(store: Home) -> None:
     clock = Clock()
     WorkerRepository(store.database).register(make_worker("worker-a", process_start=ELSEWHERE))
     claimed(store)
     maintenance = observer(store, clock)
-    maintenance.look_around()
+    maintenance.requeue_lost_runs()
     settings = store.settings
     clock.now_s += settings.worker_lease_s + settings.cancel_grace_s
-    maintenance.look_around()
+    maintenance.requeue_lost_runs()
     assert RunRepository(store.database).get("run-1").status == "running"
     clock.now_s += settings.worker_beat_s + 1
-    maintenance.look_around()
+    maintenance.requeue_lost_runs()
     run = RunRepository(store.database).get("run-1")
     assert (run.status, run.num_failures) == ("queued", 1)
     assert run.not_before is not None
@@ -58,17 +58,17 @@ def test_a_silent_worker_elsewhere_loses_its_run_when_patience_ends(store: Home)
     assert known(store, "worker-a").status == "lost"
 
 
-def test_a_worker_that_beats_keeps_its_run_whatever_the_clocks_say(store: Home) -> None:
+def test_a_beating_worker_keeps_its_run(store: Home) -> None:
     clock = Clock()
     WorkerRepository(store.database).register(make_worker("worker-a", process_start=ELSEWHERE))
     claim = claimed(store)
     maintenance = observer(store, clock)
     for _ in range(5):
-        maintenance.look_around()
+        maintenance.requeue_lost_runs()
         clock.now_s += 80
         assert RunRepository(store.database).beat([claim.lease])
         assert WorkerRepository(store.database).beat("worker-a")
-    maintenance.look_around()
+    maintenance.requeue_lost_runs()
     assert RunRepository(store.database).get("run-1").status == "running"
     assert known(store, "worker-a").status == "active"
 
@@ -78,7 +78,7 @@ def test_a_dead_process_of_this_machine_loses_its_run_at_once(store: Home) -> No
         make_worker("worker-a", pid=os.getpid(), process_start=f"{machine()}:0")
     )
     claimed(store)
-    observer(store, Clock()).look_around()
+    observer(store, Clock()).requeue_lost_runs()
     assert RunRepository(store.database).get("run-1").status == "queued"
     assert "has died" in RunRepository(store.database).events("run-1")[-1].message
 
@@ -88,13 +88,13 @@ def test_a_living_process_of_this_machine_keeps_it(store: Home) -> None:
     assert start is not None
     WorkerRepository(store.database).register(make_worker("worker-a", pid=os.getpid(), process_start=start))
     claimed(store)
-    observer(store, Clock()).look_around()
+    observer(store, Clock()).requeue_lost_runs()
     assert RunRepository(store.database).get("run-1").status == "running"
 
 
-def test_a_claim_whose_answer_was_lost_is_given_back(store: Home) -> None:
+def test_a_claim_without_an_answer_is_requeued(store: Home) -> None:
     claimed(store, worker_id="observer")
-    observer(store, Clock()).look_around()
+    observer(store, Clock()).requeue_lost_runs()
     assert RunRepository(store.database).get("run-1").status == "queued"
 
 
@@ -104,5 +104,5 @@ def test_a_cancelled_run_of_a_dead_worker_is_cancelled(store: Home) -> None:
     )
     claimed(store)
     RunRepository(store.database).cancel("run-1")
-    observer(store, Clock()).look_around()
+    observer(store, Clock()).requeue_lost_runs()
     assert RunRepository(store.database).get("run-1").status == "cancelled"

@@ -6,17 +6,17 @@ from typing import Any
 import pytest
 from support.run_dirs import NOON
 
-from tunix_rt.engines.training.types import RunManifest
+from tunix_rt.engines.training.types import RunFailure, RunManifest
 from tunix_rt.runs.executors.base import ChildExit
 from tunix_rt.runs.files import AttemptRecord
 from tunix_rt.runs.worker.outcome import (
     AttemptEnd,
     Finished,
     Outcome,
-    PutBack,
+    Requeued,
     StopReason,
     failures_so_far,
-    outcome_of,
+    run_outcome,
 )
 
 AT_STEP_10 = AttemptRecord(attempt=1, first_step=10)
@@ -24,8 +24,9 @@ PRINTED = "compiling\nerror: The recipe names no dataset.\nnext:  Add --dataset 
 
 
 def decided(how: ChildExit, stop_reason: StopReason | None = None, **values: Any) -> Outcome:
-    end = AttemptEnd("run-1", how, stop_reason, values.pop("num_failures", 0), **values)
-    return outcome_of(end, max_failures=3)
+    command = "tunix-rt runs logs run-1"
+    end = AttemptEnd(command, how, stop_reason, values.pop("num_failures", 0), **values)
+    return run_outcome(end, run_id="run-1", max_failures=3)
 
 
 def manifest(status: str, exit_code: int, **values: Any) -> RunManifest:
@@ -48,43 +49,43 @@ def finished(outcome: Outcome) -> Finished:
 
 @pytest.mark.parametrize("code", [2, 3, 4, 5, 6])
 @pytest.mark.parametrize("stop_reason", [None, "cancel", "pause", "drain"])
-def test_a_fault_of_the_request_is_final_whoever_asked_it_to_stop(code: int, stop_reason: Any) -> None:
+def test_a_request_error_is_final(code: int, stop_reason: Any) -> None:
     assert finished(decided(ChildExit(code), stop_reason)).status == "failed"
 
 
 @pytest.mark.parametrize(
     "how", [ChildExit(1), ChildExit(143), ChildExit(77), ChildExit(None, signal.SIGSEGV), ChildExit(None)]
 )
-def test_everything_else_is_tried_again_and_later_each_time(how: ChildExit) -> None:
+def test_other_failures_are_retried_with_backoff(how: ChildExit) -> None:
     first, second = decided(how), decided(how, num_failures=1)
-    assert isinstance(first, PutBack)
-    assert isinstance(second, PutBack)
+    assert isinstance(first, Requeued)
+    assert isinstance(second, Requeued)
     assert (first.kind, first.num_failures, second.num_failures) == ("retry", 1, 2)
     assert 0 < first.wait_s < second.wait_s
     assert finished(decided(how, num_failures=2)).status == "failed"
 
 
 @pytest.mark.parametrize("how", [ChildExit(143), ChildExit(None, signal.SIGKILL), ChildExit(1)])
-def test_a_cancelled_run_is_cancelled_however_its_child_went(how: ChildExit) -> None:
+def test_a_cancelled_run_is_cancelled_at_any_exit(how: ChildExit) -> None:
     assert finished(decided(how, "cancel")).status == "cancelled"
 
 
 @pytest.mark.parametrize(
-    ("stop_reason", "kind"), [("pause", "paused"), ("drain", "requeued"), ("silence", "requeued")]
+    ("stop_reason", "kind"), [("pause", "paused"), ("drain", "requeued"), ("database-away", "requeued")]
 )
-def test_a_stop_of_ours_is_no_failure(stop_reason: Any, kind: str) -> None:
+def test_a_requested_stop_is_not_a_failure(stop_reason: Any, kind: str) -> None:
     outcome = decided(ChildExit(143), stop_reason, num_failures=1)
-    assert isinstance(outcome, PutBack)
+    assert isinstance(outcome, Requeued)
     assert (outcome.kind, outcome.num_failures, outcome.wait_s) == (kind, 1, 0.0)
 
 
-def test_success_needs_a_manifest_that_says_so() -> None:
+def test_success_needs_a_successful_manifest() -> None:
     assert finished(decided(ChildExit(0), manifest=manifest("succeeded", 0))).status == "succeeded"
     assert finished(decided(ChildExit(0), manifest=manifest("cancelled", 143))).status == "failed"
     assert finished(decided(ChildExit(0))).status == "failed"
 
 
-def test_the_manifest_says_why_before_the_output_does() -> None:
+def test_the_manifest_wins_over_the_output() -> None:
     said = {"code": "bad-data", "detail": "No row is left.", "next_step": "Build another dataset."}
     end = decided(ChildExit(3), manifest=manifest("failed", 3, failure=said), output_tail=PRINTED)
     failure = finished(end).failure
@@ -92,20 +93,25 @@ def test_the_manifest_says_why_before_the_output_does() -> None:
     assert failure.model_dump() == said
 
 
-def test_what_was_printed_says_why_without_a_manifest() -> None:
+def test_the_printed_error_is_the_fallback() -> None:
     failure = finished(decided(ChildExit(2), output_tail=f"error: Old.\nnext:  Old.\n{PRINTED}")).failure
     assert failure is not None
     assert (failure.detail, failure.next_step) == ("The recipe names no dataset.", "Add --dataset KEY.")
 
 
-def test_a_kill_is_named_and_not_blamed_on_an_older_message() -> None:
+def test_the_error_file_wins_over_the_output() -> None:
+    error = RunFailure(code="bad-data", detail="No row is left.", next_step="Build another dataset.")
+    assert finished(decided(ChildExit(3), failure=error, output_tail=PRINTED)).failure == error
+
+
+def test_a_kill_is_not_blamed_on_an_older_message() -> None:
     failure = finished(decided(ChildExit(None, signal.SIGKILL), num_failures=2, output_tail=PRINTED)).failure
     assert failure is not None
     assert "SIGKILL" in failure.detail
     assert "memory" in failure.next_step
 
 
-def test_secrets_do_not_get_into_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secrets_are_redacted_in_failures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_API_KEY", "hush-hush-hush")
     url = "postgresql://me:pass1234@db/x"  # pragma: allowlist secret
     tail = f"error: {url} does not answer, hush-hush-hush\nnext:  Wait.\n"
@@ -123,7 +129,7 @@ def test_secrets_do_not_get_into_a_failure(monkeypatch: pytest.MonkeyPatch) -> N
         (AttemptRecord(attempt=1, first_step=10), 20, 0),
     ],
 )
-def test_a_new_checkpoint_ends_a_row_of_failures(
+def test_a_new_checkpoint_resets_the_failures(
     earlier: AttemptRecord | None, newest_step: int, expected: int
 ) -> None:
     assert failures_so_far(2, earlier, newest_step) == expected

@@ -1,4 +1,4 @@
-"""What becomes of runs, by a real worker with real processes that play the engine."""
+"""A real worker with real processes in place of the engine."""
 
 import json
 import signal
@@ -10,11 +10,11 @@ from support.workers import RESUMING, STUBBORN, SUCCEEDING, WAITING, ended_as, r
 
 from tunix_rt.base.home import Home
 from tunix_rt.runs.store.repository import RunRepository
-from tunix_rt.runs.types import Slot
+from tunix_rt.runs.types import Lease, Slot
 
 TWO = (Slot(device="cpu"), Slot(device="cpu"))
 
-# The queue itself is tested on both databases; what a worker makes of it does not depend on them.
+# The queue is tested on both databases; the worker does not depend on them.
 pytestmark = pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
 
 
@@ -29,7 +29,7 @@ def test_a_run_is_taken_trained_and_recorded(store: Home) -> None:
     assert (store.settings.jobs_dir / "run-1" / "output.log").read_text() == "hello\n"
 
 
-def test_an_exit_without_a_manifest_is_no_success(store: Home) -> None:
+def test_success_needs_a_manifest(store: Home) -> None:
     queued(store)
     with working(store, "sys.exit(0)"):
         run = ended_as(store, "failed")
@@ -37,7 +37,7 @@ def test_an_exit_without_a_manifest_is_no_success(store: Home) -> None:
     assert run.failure.code == "no-manifest"
 
 
-def test_what_is_wrong_with_the_request_is_never_tried_again(store: Home) -> None:
+def test_a_request_error_is_never_retried(store: Home) -> None:
     for code in range(2, 7):
         queued(store, f"run-{code}")
     program = "print(f'error: It is wrong.\\nnext:  Do it right.'); sys.exit(int(run.name[-1]))"
@@ -49,14 +49,14 @@ def test_what_is_wrong_with_the_request_is_never_tried_again(store: Home) -> Non
     assert {run.failure and run.failure.next_step for run in ends} == {"Do it right."}
 
 
-def test_a_breakdown_is_tried_again_after_a_while_and_then_given_up(store: Home) -> None:
+def test_a_failure_is_retried_then_final(store: Home) -> None:
     queued(store)
     failure = {"code": "storage", "detail": "The disk is full.", "next_step": "Free space."}
     with working(store, f"end(1, failure={failure})", run_max_failures=2):
         run = ended_as(store, "failed")
     assert kinds(store)[2:] == ["started", "retry", "claimed", "started", "failed"]
     retry = RunRepository(store.database).events("run-1")[3].message
-    assert retry == "The disk is full. Failure 1 of 2; tried again in 2 s."
+    assert retry == "The disk is full. Failure 1 of 2; next try in 2 s."
     assert run.failure is not None
     assert run.failure.code == "storage"
     assert "2 times in a row" in run.failure.detail
@@ -64,7 +64,7 @@ def test_a_breakdown_is_tried_again_after_a_while_and_then_given_up(store: Home)
     assert "tunix-rt runs resume run-1" in run.failure.next_step
 
 
-def test_a_killed_engine_goes_on_from_its_checkpoint(store: Home) -> None:
+def test_a_killed_engine_resumes_from_its_checkpoint(store: Home) -> None:
     queued(store)
     program = "if newest(): end(0, 'succeeded')\nsave(5)\nos.kill(os.getpid(), signal.SIGKILL)"
     with working(store, program):
@@ -72,10 +72,10 @@ def test_a_killed_engine_goes_on_from_its_checkpoint(store: Home) -> None:
     events = RunRepository(store.database).events("run-1")
     assert [event.details["step"] for event in events if event.kind == "started"] == [0, 5]
     (retry,) = [event for event in events if event.kind == "retry"]
-    assert "SIGKILL, which nobody here sent" in retry.message
+    assert "SIGKILL, which Tunix RT did not send" in retry.message
 
 
-def test_a_checkpoint_between_two_breakdowns_starts_the_count_again(store: Home) -> None:
+def test_a_checkpoint_resets_the_failure_count(store: Home) -> None:
     queued(store)
     program = "if newest() == 2: end(0, 'succeeded')\nsave(newest() + 1)\nsys.exit(1)"
     with working(store, program, run_max_failures=2):
@@ -102,7 +102,7 @@ def test_a_run_that_does_not_stop_is_killed(store: Home) -> None:
     assert kinds(store)[-3:] == ["stopping", "killed", "cancelled"]
 
 
-def test_a_run_that_ends_before_it_hears_of_the_cancel_has_succeeded(store: Home) -> None:
+def test_a_run_that_ends_before_the_cancel_succeeds(store: Home) -> None:
     queued(store)
     program = "signal.signal(signal.SIGTERM, lambda *_: end(0, 'succeeded')); announce(); time.sleep(600)"
     with working(store, program):
@@ -111,7 +111,7 @@ def test_a_run_that_ends_before_it_hears_of_the_cancel_has_succeeded(store: Home
         ended_as(store, "succeeded")
 
 
-def test_a_paused_run_waits_and_goes_on_where_it_was(store: Home) -> None:
+def test_a_paused_run_resumes_where_it_stopped(store: Home) -> None:
     queued(store)
     with working(store, RESUMING):
         wait_for(run_path(store, "ready").exists)
@@ -140,7 +140,7 @@ def test_a_failed_evaluation_does_not_undo_the_training(store: Home) -> None:
     assert "tunix-rt eval run-1 --eval-set eval-v2" in warning.message
 
 
-def test_an_evaluation_that_is_killed_again_and_again_does_not_undo_it_either(store: Home) -> None:
+def test_a_killed_evaluation_does_not_undo_the_training(store: Home) -> None:
     queued(store, eval_set="eval-v2")
     evaluation = "os.kill(os.getpid(), signal.SIGKILL)"
     with working(store, SUCCEEDING, evaluation=evaluation, run_max_failures=2):
@@ -157,7 +157,7 @@ def test_an_evaluation_that_is_killed_again_and_again_does_not_undo_it_either(st
     ]
 
 
-def test_a_run_whose_worker_died_after_its_last_step_is_not_trained_again(store: Home) -> None:
+def test_a_finished_training_is_not_repeated(store: Home) -> None:
     queued(store)
     with working(store, "announce('trained'); " + SUCCEEDING):
         ended_as(store, "succeeded")
@@ -169,12 +169,14 @@ def test_a_run_whose_worker_died_after_its_last_step_is_not_trained_again(store:
     assert run_path(store, "run_manifest.json").read_bytes() == manifest
 
 
-def test_a_stolen_lease_ends_the_child_and_writes_nothing(store: Home) -> None:
+def test_a_lost_lease_kills_the_child(store: Home) -> None:
     queued(store)
     with working(store, STUBBORN, worker_poll_s=1_000.0):
         engine = wait_for(lambda: number_in(run_path(store, "ready")))
         (lease,) = RunRepository(store.database).leases()
-        RunRepository(store.database).lose("run-1", lease.token, "Taken away.")
+        RunRepository(store.database).requeue(
+            Lease(run_id="run-1", token=lease.token), "lease-lost", "Taken away."
+        )
         wait_for(lambda: json.loads(_exit(store)).get("signal") == signal.SIGKILL)
     assert engine
     assert kinds(store) == ["submitted", "claimed", "started", "lease-lost"]
@@ -184,3 +186,13 @@ def test_a_stolen_lease_ends_the_child_and_writes_nothing(store: Home) -> None:
 def _exit(store: Home) -> str:
     path = store.settings.jobs_dir / "run-1" / "exit.json"
     return path.read_text() if path.exists() else "{}"
+
+
+def test_the_error_file_of_a_child_becomes_the_failure(store: Home) -> None:
+    queued(store)
+    error = {"code": "bad-data", "detail": "No row is left.", "next_step": "Add rows.", "exit_code": 3}
+    program = f"open(os.environ['TUNIX_RT_ERROR_FILE'], 'w').write({json.dumps(error)!r}); sys.exit(3)"
+    with working(store, program):
+        failure = ended_as(store, "failed").failure
+    assert failure is not None
+    assert failure.to_json() == {name: error[name] for name in ("code", "detail", "next_step")}

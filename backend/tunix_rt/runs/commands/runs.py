@@ -17,10 +17,8 @@ from tunix_rt.engines.select import AskedEngine
 from tunix_rt.engines.training.types import RUN_STATUSES, RunStatus
 from tunix_rt.engines.types import DeviceName
 from tunix_rt.recipes.load import read_values
-from tunix_rt.runs import service as controlling
-from tunix_rt.runs import service as listing
-from tunix_rt.runs import service as removing
-from tunix_rt.runs.live import LOOK_EVERY_S, Cursor, LiveMessage, RunReader, RunWatch
+from tunix_rt.runs import service
+from tunix_rt.runs.live import POLL_EVERY_S, Cursor, LiveMessage, RunReader, RunWatch
 from tunix_rt.runs.service import QueueState, find_run_id
 from tunix_rt.runs.store.repository import RunRepository
 from tunix_rt.runs.store.workers import WorkerRepository
@@ -31,21 +29,21 @@ from tunix_rt.runs.views import print_changed, print_queue, print_run, print_run
 
 
 def status(as_json: JsonFlag = False) -> None:
-    """How the queue stands: runs by status, and who takes them."""
+    """Show the queue: runs by status, and the workers."""
     with opened_home() as home:
-        _print(listing.queue_state(home), as_json=as_json)
+        _print(service.queue_state(home), as_json=as_json)
 
 
 def pause(as_json: JsonFlag = False) -> None:
-    """Let workers take nothing more; what runs goes on."""
+    """Stop workers from taking runs; running ones continue."""
     with opened_home() as home:
-        _print(controlling.pause_queue(home), as_json=as_json)
+        _print(service.pause_queue(home), as_json=as_json)
 
 
 def resume(as_json: JsonFlag = False) -> None:
     """Let workers take runs again."""
     with opened_home() as home:
-        _print(controlling.resume_queue(home), as_json=as_json)
+        _print(service.resume_queue(home), as_json=as_json)
 
 
 def _print(queue: QueueState, *, as_json: bool) -> None:
@@ -53,52 +51,53 @@ def _print(queue: QueueState, *, as_json: bool) -> None:
 
 
 Recipe = Annotated[
-    str, typer.Argument(metavar="RECIPE", help="Name of a recipe, as in smoke_tiny, or a YAML file.")
+    str, typer.Argument(metavar="RECIPE", help="Name of a recipe, such as smoke_tiny, or a YAML file.")
 ]
-Dataset = Annotated[str | None, typer.Option(help="Key of the dataset. Default: the recipe's.")]
+Dataset = Annotated[str | None, typer.Option(help="Key of the dataset. Default: the one in the recipe.")]
 Set = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the recipe; repeatable."),
 ]
-Name = Annotated[str | None, typer.Option(help="Becomes part of the run's id. Default: the recipe's name.")]
-Engine = Annotated[AskedEngine, typer.Option(help="auto takes the one that suits this machine.")]
-Device = Annotated[DeviceName, typer.Option(help="Only workers that have it take the run.")]
+Name = Annotated[str | None, typer.Option(help="Part of the run id. Default: the name of the recipe.")]
+Engine = Annotated[AskedEngine, typer.Option(help="auto chooses the engine that suits this machine.")]
+Device = Annotated[DeviceName, typer.Option(help="Only workers with this device take the run.")]
 Target = Annotated[
     str | None, typer.Option(help="Hardware to plan for. Default: this machine. See tunix-rt plan.")
 ]
-Priority = Annotated[int, typer.Option(min=-1000, max=1000, help="Higher first.")]
-EvalSet = Annotated[str | None, typer.Option(help="Evaluate the model on this eval set afterwards.")]
+Priority = Annotated[int, typer.Option(min=-1000, max=1000, help="Higher priorities run first.")]
+EvalSet = Annotated[str | None, typer.Option(help="Evaluate the trained model on this eval set.")]
 SmokeSteps = Annotated[
-    int | None, typer.Option(min=1, help="End after this many steps; all else is the same.")
+    int | None, typer.Option(min=1, help="Stop after this many steps; nothing else changes.")
 ]
-Executor = Annotated[ExecutorName, typer.Option(help="Where workers run it: on their machine, or on Ray.")]
-Hold = Annotated[bool, typer.Option("--hold", help="Wait until it is resumed.")]
-Force = Annotated[
-    bool, typer.Option("--force", help="Queue it even though the plan says that it does not fit.")
+Executor = Annotated[
+    ExecutorName, typer.Option(help="Where the run trains: on the worker's machine, or on Ray.")
 ]
-Wait = Annotated[bool, typer.Option("--wait", help="Wait for its end; exit with the code that it ends with.")]
+Hold = Annotated[bool, typer.Option("--hold", help="Queue it on hold until it is resumed.")]
+Force = Annotated[bool, typer.Option("--force", help="Queue it even if the plan says that it does not fit.")]
+Wait = Annotated[bool, typer.Option("--wait", help="Wait for the run to end, and exit with its exit code.")]
 
-_LOOK_EVERY_S = 0.5
+_WAIT_POLL_S = 0.5
 
 
 def wait_for_end(home: Home, run_id: str) -> RunDetail:
-    """Say what happens to a run until it has ended. Ctrl-C ends the waiting, not the run."""
-    num_said = 0
+    """Print the events of a run until it has ended. Ctrl-C stops the waiting, not the run."""
+    num_printed = 0
     while True:
-        standing = RunRepository(home.database).status_of(run_id)
-        for event in RunRepository(home.database).events(run_id, after=num_said - 1):
+        state = RunRepository(home.database).status_of(run_id)
+        for event in RunRepository(home.database).events(run_id, after=num_printed - 1):
             note(f"{event.time:%H:%M:%S} {event.kind}: {event.message}")
-            num_said = event.sequence + 1
-        if standing.status in TERMINAL:
+            num_printed = event.sequence + 1
+        if state.status in TERMINAL:
             return RunRepository(home.database).get(run_id)
-        time.sleep(_LOOK_EVERY_S)
+        time.sleep(_WAIT_POLL_S)
 
 
 RunArgument = Annotated[
-    str, typer.Argument(metavar="RUN", help="Id of a run, its beginning, or its last word, as in 3f2a.")
+    str, typer.Argument(metavar="RUN", help="Id of a run, the start of it, or its last word, such as 3f2a.")
 ]
 PriorityArgument = Annotated[
-    int, typer.Argument(min=-1000, max=1000, help="Higher first. Below 0: `priority RUN -- -5`.")
+    int,
+    typer.Argument(min=-1000, max=1000, help="Higher priorities run first. Below 0: `priority RUN -- -5`."),
 ]
 
 
@@ -119,7 +118,7 @@ def submit(
     wait: Wait = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Check and plan a recipe, and put it into the queue. docs/runs.md tells what happens then."""
+    """Check and plan a recipe, and put it into the queue. docs/runs.md explains what happens next."""
     values, file_name = _recipe(recipe)
     request = RunRequest(
         recipe=values,
@@ -139,7 +138,7 @@ def submit(
     with opened_home() as home:
         run = submit_run(home, request, allows_paths=True)
         if not any(worker.status == "active" for worker in WorkerRepository(home.database).list()):
-            note("no worker is there to take it; start one: tunix-rt worker")
+            note("no worker is running; start one: tunix-rt worker")
         if wait:
             run = wait_for_end(home, run.run_id)
     print_changed(run, as_json=as_json)
@@ -150,7 +149,7 @@ def submit(
 
 
 def _recipe(text: str) -> tuple[str | dict[str, JsonValue], str | None]:
-    """The name of a recipe, or what a file says and the file's name."""
+    """The name of a recipe, or the content of a file and its name."""
     file = Path(text)
     if not file.is_file() and len(file.parts) == 1:
         return text, None
@@ -159,17 +158,17 @@ def _recipe(text: str) -> tuple[str | dict[str, JsonValue], str | None]:
 
 def list_(
     status: Annotated[list[str] | None, typer.Option(help=f"{', '.join(RUN_STATUSES)}; repeatable.")] = None,
-    dataset: Annotated[str | None, typer.Option(help="What they are trained on.")] = None,
-    model: Annotated[str | None, typer.Option(help="Stands in the name of the model.")] = None,
+    dataset: Annotated[str | None, typer.Option(help="Only runs on this dataset.")] = None,
+    model: Annotated[str | None, typer.Option(help="Only runs whose model name contains this.")] = None,
     mode: Annotated[str | None, typer.Option(help="full, lora or qlora.")] = None,
-    sweep: Annotated[str | None, typer.Option(help="Trials of this sweep.")] = None,
+    sweep: Annotated[str | None, typer.Option(help="Only trials of this sweep.")] = None,
     text: Annotated[
-        str | None, typer.Option(help="Stands in the id, the recipe, the model or the dataset.")
+        str | None, typer.Option(help="Only runs whose id, recipe, model or dataset contains this.")
     ] = None,
     limit: Annotated[int, typer.Option(min=1, max=1_000, help="Rows to show.")] = 20,
     as_json: JsonFlag = False,
 ) -> None:
-    """The runs of this home, newest first, whoever started them."""
+    """List the runs of this home, newest first, including unmanaged runs."""
     criteria = RunFilter(
         status=tuple(map(_status, status or ())),
         dataset=dataset,
@@ -179,7 +178,7 @@ def list_(
         text=text,
     )
     with opened_home() as home:
-        page = listing.list_runs(home, criteria, limit=limit, offset=0)
+        page = service.list_runs(home, criteria, limit=limit, offset=0)
     if as_json:
         print_json([run.to_json() for run in page.data])
     else:
@@ -194,9 +193,9 @@ def _status(text: str) -> RunStatus:
 
 
 def show(run: RunArgument, as_json: JsonFlag = False) -> None:
-    """One run: where it stands, what was planned and measured, and everything that happened to it."""
+    """Show a run: its status, planned and measured figures, and its events."""
     with opened_home() as home:
-        found = listing.get_run(home, listing.find_run_id(home, run))
+        found = service.get_run(home, service.find_run_id(home, run))
         events = RunRepository(home.database).events(found.run_id)
     if as_json:
         print_json({**found.to_json(), "events": [event.to_json() for event in events]})
@@ -205,44 +204,45 @@ def show(run: RunArgument, as_json: JsonFlag = False) -> None:
 
 
 def cancel(run: RunArgument, as_json: JsonFlag = False) -> None:
-    """Stop a run: at once in the queue, with a checkpoint where it runs."""
+    """Cancel a run: at once in the queue, with a checkpoint if it is running."""
     with opened_home() as home:
-        changed = controlling.cancel(home, listing.find_run_id(home, run))
+        changed = service.cancel(home, service.find_run_id(home, run))
     print_changed(changed, as_json=as_json)
 
 
 def pause_run(run: RunArgument, as_json: JsonFlag = False) -> None:
-    """Make a run wait until it is resumed; where it runs, it stops with a checkpoint first."""
+    """Hold a run until it is resumed; a running one stops with a checkpoint first."""
     with opened_home() as home:
-        changed = controlling.pause(home, listing.find_run_id(home, run))
+        changed = service.pause(home, service.find_run_id(home, run))
     print_changed(changed, as_json=as_json)
 
 
 def resume_run(run: RunArgument, as_json: JsonFlag = False) -> None:
-    """Let a paused run go on, or queue a cancelled or failed one again, from its last checkpoint."""
+    """Resume a paused, cancelled or failed run from its last checkpoint."""
     with opened_home() as home:
-        changed = controlling.resume(home, listing.find_run_id(home, run))
+        changed = service.resume(home, service.find_run_id(home, run))
     print_changed(changed, as_json=as_json)
 
 
 def priority(run: RunArgument, priority: PriorityArgument, as_json: JsonFlag = False) -> None:
-    """Take a run earlier or later than the others."""
+    """Change the priority of a run."""
     with opened_home() as home:
-        changed = controlling.set_priority(home, listing.find_run_id(home, run), priority)
+        changed = service.set_priority(home, service.find_run_id(home, run), priority)
     print_changed(changed, as_json=as_json)
 
 
 def rm(
     runs: Annotated[
-        list[str], typer.Argument(metavar="RUN...", help="Ids, their beginnings, or their last words.")
+        list[str],
+        typer.Argument(metavar="RUN...", help="Ids of runs, the starts of them, or their last words."),
     ],
     as_json: JsonFlag = False,
 ) -> None:
-    """Remove runs and everything they wrote; evaluations of them stay."""
+    """Remove runs with all of their files; their evaluations stay."""
     with opened_home() as home:
-        run_ids = [listing.find_run_id(home, run) for run in runs]
+        run_ids = [service.find_run_id(home, run) for run in runs]
         for run_id in run_ids:
-            removing.remove(home, run_id)
+            service.remove(home, run_id)
             if not as_json:
                 say(f"removed {run_id}")
     if as_json:
@@ -252,17 +252,18 @@ def rm(
 def logs(
     run: RunArgument,
     follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Go on until the run has ended; Ctrl-C leaves it alone.")
+        bool,
+        typer.Option("--follow", "-f", help="Follow until the run has ended; Ctrl-C does not stop the run."),
     ] = False,
     tail: Annotated[int | None, typer.Option("--tail", "-n", min=0, help="Only the last lines.")] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """What a run has printed, from all of its attempts."""
+    """Print the output of a run, from all of its attempts."""
     with opened_home() as home:
         run_id = find_run_id(home, run)
         with closing(RunWatch(home, run_id)) as watch:
-            place = 0 if tail is None else watch.log.place_of_last_lines(tail)
-            _print_log(watch, RunReader(watch, Cursor(log=place), sources=["log"]), follow, as_json)
+            offset = 0 if tail is None else watch.log.offset_of_last_lines(tail)
+            _print_log(watch, RunReader(watch, Cursor(log=offset), sources=["log"]), follow, as_json)
             if follow:
                 note(f"{run_id}: {watch.status}")
 
@@ -276,8 +277,8 @@ def _print_log(watch: RunWatch, reader: RunReader, follow: bool, as_json: bool) 
             return
         if not messages:
             sys.stdout.flush()
-            time.sleep(LOOK_EVERY_S)
-            watch.look()
+            time.sleep(POLL_EVERY_S)
+            watch.refresh()
 
 
 def _print_message(message: LiveMessage, as_json: bool) -> None:

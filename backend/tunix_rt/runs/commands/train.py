@@ -33,7 +33,7 @@ from tunix_rt.runs.views import TrainingView, summary
 
 @dataclass(frozen=True)
 class TrainRequest:
-    """What was asked for."""
+    """The options of `tunix-rt train`."""
 
     resolved: ResolvedRecipe
     recipe_path: Path
@@ -52,36 +52,36 @@ class TrainRequest:
 
 
 def run_request(request: TrainRequest, *, as_json: bool) -> None:
-    """Train, print how it ended, and exit with the code that says so."""
+    """Train, print the result, and exit with its exit code."""
     settings = load_settings()
     if request.resume_from is not None and request.output is None:
         raise InvalidInputError(
-            "There is no run to go on with.", next_step="Name its directory with --output DIR."
+            "There is no run to resume.", next_step="Give its directory with --output DIR."
         )
     request = replace(request, resolved=with_registered_model(settings, request.resolved))
     run_dir = new_run_dir(settings, request.recipe_path, request.output)
-    engine, processes = _who_trains(request, run_dir)
+    engine, processes = _engine_and_processes(request, run_dir)
     job = _job(settings, request, run_dir, engine, processes)
     with TrainingView(err) as view:
         manifest = run(load_engine(engine), job, view)
     _print(manifest, job.run_dir.path, as_json=as_json)
     if manifest.exit_code == OUT_OF_TIME:
-        note(f"{OUT_OF_TIME_TEXT}; the same command with --resume goes on from there")
+        note(f"{OUT_OF_TIME_TEXT}; run the same command with --resume to continue")
     if manifest.exit_code:
         raise typer.Exit(manifest.exit_code)
 
 
 def not_together() -> InvalidInputError:
-    """The error of processes that do not say enough to find each other."""
+    """The error for processes without the options to find each other."""
     return InvalidInputError(
-        "To train together, processes need --coordinator, --num-processes, --process-id and --output.",
-        next_step="Give all four, or torchrun and --output; the output must be the same, on a disk that all "
-        "of them share.",
+        "Distributed training needs --coordinator, --num-processes, --process-id and --output.",
+        next_step="Give all four, or use torchrun with --output; the output must be the same directory, on "
+        "a disk that all processes share.",
     )
 
 
-def _who_trains(request: TrainRequest, run_dir: RunDir) -> tuple[EngineChoice, ProcessGroup | None]:
-    """The engine, and the processes that train together: by flags, or by torchrun for its own engine."""
+def _engine_and_processes(request: TrainRequest, run_dir: RunDir) -> tuple[EngineChoice, ProcessGroup | None]:
+    """The engine, and the process group: from the flags, or from torchrun for its own engine."""
     by_torchrun = processes_of_torchrun(os.environ)
     engine = chosen_engine(
         request.engine,
@@ -94,8 +94,8 @@ def _who_trains(request: TrainRequest, run_dir: RunDir) -> tuple[EngineChoice, P
         raise not_together()
     if processes is not None and request.stop_after_s is not None:
         raise InvalidInputError(
-            "--stop-after is for one process: several would not stop after the same step.",
-            next_step="Leave it out, and choose output.save_every_steps so that little is lost at the end.",
+            "--stop-after works with one process only: several would stop after different steps.",
+            next_step="Leave it out, and set output.save_every_steps so that little is lost at the end.",
         )
     return engine, processes
 
@@ -109,7 +109,7 @@ def _job(
 ) -> TrainingJob:
     recipe, checkpoint_dir = request.resolved.recipe, request.checkpoint_dir
     if processes is not None and processes.process_id:
-        # Checkpoints are written together; every process but the first keeps its own records beside.
+        # Checkpoints are written together; every process but the first has its own run directory.
         checkpoint_dir = checkpoint_dir or run_dir.checkpoints
         run_dir = run_dir.of_process(processes.process_id)
     file = request.data_file
@@ -136,19 +136,21 @@ def _print(manifest: RunManifest, directory: Path, *, as_json: bool) -> None:
         say(summary(manifest, str(directory)))
 
 
-Dataset = Annotated[str | None, typer.Option(help="Key of the dataset. Default: the recipe's.")]
-Device = Annotated[DeviceName, typer.Option(help="auto takes a TPU, else a GPU, else the CPU, and says why.")]
+Dataset = Annotated[str | None, typer.Option(help="Key of the dataset. Default: the one in the recipe.")]
+Device = Annotated[
+    DeviceName, typer.Option(help="auto chooses a TPU, else a GPU, else the CPU, and prints why.")
+]
 Output = Annotated[
     Path | None,
     typer.Option(metavar="DIR", help="Directory of the run. Default: a new one in the home directory."),
 ]
 Resume = Annotated[
-    bool, typer.Option("--resume", help="Go on from the newest checkpoint in --output, if there is one.")
+    bool, typer.Option("--resume", help="Resume from the newest checkpoint in --output, if there is one.")
 ]
 ResumeFrom = Annotated[
     str | None,
     typer.Option(
-        metavar="STEP|latest", help="Go on from the checkpoint of this step; later ones are dropped."
+        metavar="STEP|latest", help="Resume from the checkpoint of this step; later ones are deleted."
     ),
 ]
 Set = Annotated[
@@ -157,24 +159,24 @@ Set = Annotated[
 ]
 Coordinator = Annotated[
     str | None,
-    typer.Option(metavar="HOST:PORT", help="Address of process 0, when several processes train together."),
+    typer.Option(metavar="HOST:PORT", help="Address of process 0, for distributed training."),
 ]
-NumProcesses = Annotated[int | None, typer.Option(min=1, help="How many processes train together.")]
-ProcessId = Annotated[int | None, typer.Option(min=0, help="Which of them this is, from 0.")]
-Force = Annotated[bool, typer.Option("--force", help="Run even though the plan says that it does not fit.")]
+NumProcesses = Annotated[int | None, typer.Option(min=1, help="Number of processes in distributed training.")]
+ProcessId = Annotated[int | None, typer.Option(min=0, help="Index of this process, from 0.")]
+Force = Annotated[bool, typer.Option("--force", help="Run even if the plan says that it does not fit.")]
 SmokeSteps = Annotated[
-    int | None, typer.Option(min=1, help="End after this many steps; all else is the same.")
+    int | None, typer.Option(min=1, help="Stop after this many steps; nothing else changes.")
 ]
 StopAfter = Annotated[
     str | None,
     typer.Option(
         metavar="DURATION",
-        help="Stop in time, with a checkpoint, e.g. after 8h30m. Exit 7; --resume goes on from there.",
+        help="Stop with a checkpoint after this time, e.g. 8h30m. Exits with 7; --resume continues.",
     ),
 ]
-# What a worker gives: its copy of a recipe has another name.
+# Set by a worker: its copy of the recipe has another file name.
 RecipeName = Annotated[str | None, typer.Option(hidden=True)]
-# What `tunix-rt doctor --parity` gives to both engines.
+# Set by `tunix-rt doctor --parity` for both engines.
 InitialAdapters = Annotated[Path | None, typer.Option(hidden=True)]
 
 
@@ -199,7 +201,9 @@ def train(
 ) -> None:
     """Train a model. docs/training.md explains the run directory, resuming and the exit codes."""
     if resume and resume_from is not None:
-        raise InvalidInputError("--resume and --resume-from are both given.", next_step="Keep one of them.")
+        raise InvalidInputError(
+            "--resume and --resume-from exclude each other.", next_step="Give one of them."
+        )
     recipe = recipe_file(recipe)
     flags = {} if dataset is None else {"data.dataset": Flag(dataset, "--dataset")}
     request = TrainRequest(
@@ -221,7 +225,7 @@ def train(
 def resolve(
     path: Path, sets: list[str], flags: dict[str, Flag], smoke_steps: int | None, *, smoke_reason: str
 ) -> ResolvedRecipe:
-    """The recipe with everything that the command line says about it."""
+    """The recipe with the overrides of the command line."""
     resolved = load_recipe(path, sets=sets, flags=flags)
     if smoke_steps is None:
         return resolved

@@ -17,60 +17,60 @@ from tunix_rt.runs.types import Claim, Slot
 
 @dataclass(frozen=True)
 class ChildJob:
-    """Everything that a child on this machine needs."""
+    """What a child on this machine needs."""
 
     run_id: str
-    """Of the run; of a task, its own id."""
+    """Of the run, or of the task."""
     attempt: int
     """Counts from 1 over the life of the run."""
     command: tuple[str, ...]
-    """What Python is given: `("-m", "tunix_rt.cli", "train", …)`."""
+    """Arguments of Python: `("-m", "tunix_rt.cli", "train", …)`."""
     environment: dict[str, str]
-    """Set in the child, over whatever is set where it runs."""
+    """Set in the child, over the environment where it runs."""
     job_dir: JobDir
     grace_s: float
-    """How long a child that was asked to stop may take."""
+    """How long a child may take to stop before it is killed."""
 
 
 @dataclass(frozen=True)
 class Job(ChildJob):
-    """Everything that one attempt of a run needs, wherever it runs."""
+    """What one attempt at a run needs, wherever it runs."""
 
     run_dir: RunDir
     recipe: Recipe
     device: str = "auto"
-    """What the run asked for: auto, cpu, gpu or tpu."""
+    """The device that the run requests: auto, cpu, gpu or tpu."""
 
 
 @dataclass(frozen=True)
 class ChildExit:
-    """How a child ended. Nothing of it runs any more."""
+    """How a child ended. None of its processes is left."""
 
     code: int | None
-    """Exit code; None when a signal ended it or nobody knows."""
+    """Exit code; None if a signal ended it or it is unknown."""
     signal: int | None = None
     detail: str = ""
-    """In words, when code and signal do not say it all."""
+    """In words, if code and signal are not enough."""
     is_infrastructure: bool = False
-    """Whether it ended for a reason outside of itself: its supervisor or its machine was lost."""
+    """Whether the cause is external: its supervisor or its machine was lost."""
     was_killed: bool = False
-    """Whether it was asked to stop and did not in time."""
+    """Whether it did not stop in time and was killed."""
 
 
 class Child(Protocol):
-    """One attempt under way."""
+    """A running attempt."""
 
     def poll(self) -> ChildExit | None:
-        """How it ended; None while anything of it runs. Never blocks for long."""
+        """How it ended; None while any process of it runs. Never blocks for long."""
 
     def stop(self) -> None:
-        """Ask it to save and stop; after the job's grace it is killed. Asking again changes nothing."""
+        """Ask it to save and stop; after the grace period it is killed. Idempotent."""
 
     def kill(self) -> None:
-        """End it at once, and everything that it has started."""
+        """Kill it at once, with everything that it started."""
 
     def close(self) -> None:
-        """Let go of what is held for it; one that still runs is stopped as if its worker had died."""
+        """Release its resources; if it still runs, stop it as if its worker had died."""
 
 
 class Executor(Protocol):
@@ -83,17 +83,17 @@ class Executor(Protocol):
 
         Raises:
             StorageError: The job directory cannot be written.
-            TunixRTError: It cannot be started here and now.
+            TunixRTError: It cannot be started now.
         """
 
     def adopt_or_clear(self, job_dir: JobDir) -> None:
-        """Make sure that nothing of an earlier attempt is still running; waits for what is stopping."""
+        """End every process of an earlier attempt; waits for those that are stopping."""
 
     def newest_step(self, run_dir: RunDir) -> int:
-        """The step of the newest checkpoint that the next attempt can go on from; 0 when there is none."""
+        """The step of the newest checkpoint that the next attempt can resume from; 0 if there is none."""
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Release all resources."""
 
 
 _PROGRAM = ("-m", "tunix_rt.cli")
@@ -101,7 +101,7 @@ _VISIBLE_GPUS = "CUDA_VISIBLE_DEVICES"
 
 
 def training_job(settings: Settings, claim: Claim, slot: Slot) -> Job:
-    """Train, or go on from the newest checkpoint; the same command for every attempt."""
+    """Train, or resume from the newest checkpoint; every attempt has the same command."""
     run, run_dir = claim.run, RunDir(settings.runs_dir / claim.run.run_id)
     job_dir = JobDir(settings.jobs_dir / run.run_id)
     where = ("--resume", "--output", str(run_dir.path), "--recipe-name", run.recipe_name)
@@ -121,14 +121,14 @@ def training_job(settings: Settings, claim: Claim, slot: Slot) -> Job:
 
 
 def evaluation_command(claim: Claim, eval_set: str, slot: Slot) -> tuple[str, ...]:
-    """Evaluate what was trained; the same command goes on where it stopped."""
+    """Evaluate the trained model; the same command resumes an interrupted evaluation."""
     device = _device(claim.run.device, slot)
     how = ("--engine", claim.run.engine, "--device", device)
     return (*_PROGRAM, "eval", "run", claim.run.run_id, "--eval-set", eval_set, *how)
 
 
 def task_job(settings: Settings, task: Task, slot: Slot) -> ChildJob:
-    """Carry a task out; the same command goes on where an evaluation stopped."""
+    """Run a task; the same command resumes an interrupted evaluation."""
     device = _device(task.request.device, slot)
     return ChildJob(
         run_id=str(task.task_id),
@@ -140,24 +140,24 @@ def task_job(settings: Settings, task: Task, slot: Slot) -> ChildJob:
     )
 
 
-def _device(asked: str, slot: Slot) -> str:
-    """The slot decides, unless it leaves the choice to the run."""
-    return asked if slot.device == "auto" else slot.device
+def _device(requested: str, slot: Slot) -> str:
+    """The slot decides, unless it is `auto`."""
+    return requested if slot.device == "auto" else slot.device
 
 
 def _environment(settings: Settings, slot: Slot) -> dict[str, str]:
-    # Unbuffered: whoever follows the log sees a line when it is printed.
-    named = {"TUNIX_RT_HOME": str(settings.home_dir), "PYTHONUNBUFFERED": "1"}
+    # Unbuffered: followers of the log see a line when it is printed.
+    values = {"TUNIX_RT_HOME": str(settings.home_dir), "PYTHONUNBUFFERED": "1"}
     if settings.database_url is not None:
-        named["TUNIX_RT_DATABASE_URL"] = settings.database_url
-    return named | slot_environment(slot, os.environ)
+        values["TUNIX_RT_DATABASE_URL"] = settings.database_url
+    return values | slot_environment(slot, os.environ)
 
 
 def slot_environment(slot: Slot, environ: Mapping[str, str]) -> dict[str, str]:
-    """What shows a child the devices of its slot and no others.
+    """Environment variables that restrict a child to the devices of its slot.
 
     Example:
-        gpu:1 under CUDA_VISIBLE_DEVICES=4,5 -> {"CUDA_VISIBLE_DEVICES": "5"}; cpu -> none at all
+        gpu:1 under CUDA_VISIBLE_DEVICES=4,5 -> {"CUDA_VISIBLE_DEVICES": "5"}; cpu -> no GPU
     """
     if slot.device == "cpu":
         return {_VISIBLE_GPUS: ""}

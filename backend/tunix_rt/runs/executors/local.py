@@ -14,14 +14,16 @@ from tunix_rt.runs.executors.processes import is_gone, is_here, kill_until_none,
 from tunix_rt.runs.executors.supervisor import CANNOT_WRITE, KILL, MARK_VARIABLE, STOP
 from tunix_rt.runs.files import ChildRecord, ExitRecord, JobDir, still_running
 
+ERROR_VARIABLE = "TUNIX_RT_ERROR_FILE"
+"""Where the command line of the child writes its error as JSON: code, detail, next_step, exit_code."""
 _SUPERVISOR = (sys.executable, "-m", "tunix_rt.runs.executors.supervisor")
 _SIGNAL_EXIT_BASE = 128
-# What a supervisor needs after the grace of its engine is over.
+# Time for a supervisor to exit after the grace period of its engine.
 _SUPERVISOR_S = 10.0
 
 
 class LocalExecutor:
-    """Starts engines as processes of this machine. They end with the worker, however it ends."""
+    """Starts engines as processes on this machine. They end with the worker, however it ends."""
 
     name = "local"
 
@@ -31,27 +33,33 @@ class LocalExecutor:
     def start(self, job: ChildJob) -> "LocalChild":
         """Start the supervisor of one attempt, which starts the engine.
 
-        Both print into the output, and so hold it: it is not to be had before everything that was started
-        with it is gone, even when the worker that did it died before anybody could be written down.
+        Both print into the output file and so hold its lock: no other attempt can open it before both are
+        gone, even if this worker dies before `child.json` is written.
         """
         mark = f"{job.run_id}/{secrets.token_hex(8)}"
         orders = (str(job.job_dir.path), str(job.attempt), str(job.grace_s), sys.executable, *job.command)
         with storage_errors("starting a run"), job.job_dir.held_output() as output:
-            job.job_dir.child.unlink(missing_ok=True)  # of an attempt that is over
+            job.job_dir.child.unlink(missing_ok=True)  # of an earlier attempt
+            job.job_dir.error.unlink(missing_ok=True)
             supervisor = subprocess.Popen(
                 [*_SUPERVISOR, *orders],
                 bufsize=0,
                 stdin=subprocess.PIPE,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, **job.environment, MARK_VARIABLE: mark},
+                env={
+                    **os.environ,
+                    **job.environment,
+                    MARK_VARIABLE: mark,
+                    ERROR_VARIABLE: str(job.job_dir.error.absolute()),
+                },
                 start_new_session=True,
             )
         return LocalChild(supervisor, job, mark)
 
     def adopt_or_clear(self, job_dir: JobDir) -> None:
-        """Wait for an earlier attempt that is stopping, end one that does not, and bury what it left."""
-        wait_until(lambda: _is_left_to_us(job_dir), within_s=self._grace_s + _SUPERVISOR_S)
+        """Wait for an earlier attempt that is stopping, then kill whatever is left of it."""
+        wait_until(lambda: _is_orphaned_or_gone(job_dir), within_s=self._grace_s + _SUPERVISOR_S)
         earlier = job_dir.read_child()
         if earlier is not None and is_here(earlier.process_start):
             _end(earlier)
@@ -69,7 +77,7 @@ class LocalExecutor:
 
 
 class LocalChild:
-    """An attempt on this machine. The pipe to its supervisor carries orders; its end means that we died."""
+    """An attempt on this machine. The pipe to its supervisor carries orders, and ends if the worker dies."""
 
     def __init__(self, supervisor: "subprocess.Popen[bytes]", job: ChildJob, mark: str) -> None:
         self._supervisor = supervisor
@@ -78,7 +86,7 @@ class LocalChild:
         self._exit: ChildExit | None = None
 
     def poll(self) -> ChildExit | None:
-        """How it ended; None while anything of it runs."""
+        """How it ended; None while any process of it runs."""
         exit_code = self._supervisor.poll()
         if exit_code is not None and self._exit is None:
             self._exit = self._ended(exit_code)
@@ -89,11 +97,11 @@ class LocalChild:
         self._order(STOP)
 
     def kill(self) -> None:
-        """End it at once, with everything that it started."""
+        """Kill it at once, with everything that it started."""
         self._order(KILL)
 
     def close(self) -> None:
-        """Let go of the lifeline, and see to it that nothing is left."""
+        """Close the lifeline, wait for the supervisor and kill what is left."""
         assert self._supervisor.stdin is not None
         with suppress(BrokenPipeError):
             self._supervisor.stdin.close()
@@ -112,7 +120,7 @@ class LocalChild:
     def _ended(self, exit_code: int) -> ChildExit:
         record = self._job.job_dir.read_exit(self._mark)
         if record is not None:
-            return _by_record(record)
+            return _exit_of_record(record)
         _clear(self._mark)
         if exit_code < 0:
             name = signal.Signals(-exit_code).name
@@ -124,13 +132,13 @@ class LocalChild:
         return ChildExit(exit_code)
 
 
-def _by_record(record: ExitRecord) -> ChildExit:
+def _exit_of_record(record: ExitRecord) -> ChildExit:
     detail = "" if record.stop_reason is None else f"It was stopped: {record.stop_reason}."
     return ChildExit(record.code, record.signal, detail, was_killed=record.was_killed)
 
 
-def _is_left_to_us(job_dir: JobDir) -> bool:
-    """Whether nothing of an attempt lives, or only what has lost its supervisor."""
+def _is_orphaned_or_gone(job_dir: JobDir) -> bool:
+    """Whether no process of an attempt is alive, or its supervisor is dead."""
     if not job_dir.is_output_held():
         return True
     supervisor = job_dir.read_child()

@@ -1,7 +1,7 @@
 """Process trees of this machine. Standard library only.
 
-A process is known by its pid *and* its start, since pids are used again. On Linux both are read from /proc;
-elsewhere `ps` is asked, and processes that left their group are not found.
+A process is identified by its pid *and* its start, since pids are reused. On Linux both come from /proc;
+elsewhere from `ps`, which does not find processes that left their group.
 """
 
 import os
@@ -18,14 +18,14 @@ from pathlib import Path
 HAS_PROC = sys.platform == "linux"
 _PROC = Path("/proc")
 _POLL_S = 0.02
-# Fields of /proc/<pid>/stat after the name, which may itself hold spaces and brackets.
+# Fields of /proc/<pid>/stat after the name, which may itself contain spaces and parentheses.
 _STATE, _PARENT, _START = 0, 1, 19
 _DEAD = ("Z", "X")
 
 
 @cache
 def machine() -> str:
-    """Where pids mean the same: this boot of this kernel, in this pid namespace."""
+    """The scope of pids: this boot of this kernel and this pid namespace."""
     if not HAS_PROC:
         return socket.gethostname()
     boot = (_PROC / "sys/kernel/random/boot_id").read_text().strip().replace("-", "")
@@ -34,18 +34,18 @@ def machine() -> str:
 
 
 def process_start(pid: int) -> str | None:
-    """When and where the process began; None when there is none, or only what is left of it."""
+    """When and where the process started; None if there is none, or only a zombie."""
     start = _start_by_proc(pid) if HAS_PROC else _start_by_ps(pid)
     return None if start is None else f"{machine()}:{start}"
 
 
 def is_gone(pid: int, start: str) -> bool:
-    """Whether that very process is surely dead. Nothing is sure about processes of other machines."""
+    """Whether that process is certainly dead; always False for processes of other machines."""
     return is_here(start) and process_start(pid) != start
 
 
 def is_here(start: str) -> bool:
-    """Whether a process that began so is one of this machine's."""
+    """Whether a process with this start is on this machine."""
     return start.startswith(f"{machine()}:")
 
 
@@ -62,7 +62,7 @@ def descendants(pid: int) -> list[int]:
 
 
 def processes_with(variable: str, value: str) -> list[int]:
-    """Every living process that was started with this in its environment."""
+    """Every living process with this in its environment."""
     entry = f"{variable}={value}".encode()
     found = []
     for pid, stat in _stats():
@@ -75,12 +75,12 @@ def processes_with(variable: str, value: str) -> list[int]:
 
 
 def kill_until_none(find: Callable[[], Iterable[int]], *, within_s: float) -> bool:
-    """Kill what is found, and what it started meanwhile, until nothing is found; False if something stays."""
+    """Kill what `find` returns until it returns nothing; False if something is left."""
     return wait_until(lambda: not _killed(find()), within_s=within_s)
 
 
 def wait_until(is_true: Callable[[], bool], *, within_s: float) -> bool:
-    """Ask again and again, for that long at most; the last answer."""
+    """Poll a condition until it is true or the time is over; returns its last value."""
     deadline_s = time.monotonic() + within_s
     while not is_true():
         if time.monotonic() >= deadline_s:

@@ -1,12 +1,12 @@
-"""python -m: stands between worker and engine. Standard library only.
+"""The process between a worker and its engine. Standard library only.
 
 python -m tunix_rt.runs.executors.supervisor JOB_DIR ATTEMPT GRACE_S COMMAND...
 
 Its standard input is the lifeline to the worker: the line `stop` asks the engine to save and stop, `kill`
-ends it at once, and the end of the input means that the worker is dead, which is a `stop`. Output goes where
-that of this process goes: into a file. An engine that does not stop in time is killed with everything that it
-started, and only when nothing of it runs any more is `exit.json` written. On Linux this process inherits
-orphans, so that even those are found that forked twice and left their session; and the engine dies with it.
+kills it at once, and the end of the input means that the worker is dead, which counts as a `stop`. The engine
+shares the output of this process, a file. An engine that does not stop in time is killed with everything that
+it started, and `exit.json` is written only when none of its processes is left. On Linux this process inherits
+orphans, including those that forked twice and left their session, and the engine dies with it.
 """
 
 import ctypes
@@ -37,13 +37,13 @@ STOP, KILL = b"stop\n", b"kill\n"
 MARK_VARIABLE = "TUNIX_RT_JOB"
 _LIFELINE = 0
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
-_GRACE_OF_STRAYS_S = 2.0
+_ORPHAN_GRACE_S = 2.0
 _UNKILLABLE_S = 30.0
 _SIGNAL_EXIT_BASE = 128
 
 
 @dataclass(frozen=True)
-class _Orders:
+class _Options:
     job_dir: Path
     attempt: int
     grace_s: float
@@ -57,29 +57,29 @@ class _Orders:
 def main(arguments: list[str]) -> int:
     """Run the command to its end; its exit code, or 128 and the signal that ended it."""
     job_dir, attempt, grace_s, *command = arguments
-    orders = _Orders(Path(job_dir), int(attempt), float(grace_s), command)
-    die_with_parent = _prepared_process()
-    wake_up = _wake_up_pipe()
+    options = _Options(Path(job_dir), int(attempt), float(grace_s), command)
+    die_with_parent = _become_subreaper()
+    wake_up = _open_wake_up_pipe()
     me = {"pid": os.getpid(), "process_start": process_start(os.getpid())}
     try:
-        _write(orders.job_dir / "child.json", {**orders.names, **me})
+        _write(options.job_dir / "child.json", {**options.names, **me})
     except OSError as error:
-        _say(f"the job directory cannot be written: {error}")
+        _log(f"the job directory cannot be written: {error}")
         return CANNOT_WRITE
     engine = subprocess.Popen(
-        orders.command, stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=die_with_parent
+        options.command, stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=die_with_parent
     )
-    watch = _Watch(engine, orders.grace_s)
-    status = watch.until_it_ends(wake_up)
-    _end_strays(engine.pid)
+    watch = _Watch(engine, options.grace_s)
+    status = watch.wait(wake_up)
+    _end_orphans(engine.pid)
     code = os.waitstatus_to_exitcode(status)
     ended = {"code": code} if code >= 0 else {"signal": -code}
-    _write_exit(orders, {**ended, **watch.how_it_was_stopped()})
+    _write_exit(options, {**ended, **watch.stop_details()})
     return code if code >= 0 else _SIGNAL_EXIT_BASE - code
 
 
 class _Watch:
-    """One engine, what was said about it, and when patience ends."""
+    """One engine, its stop requests, and its deadline."""
 
     def __init__(self, engine: "subprocess.Popen[bytes]", grace_s: float) -> None:
         self._engine = engine
@@ -87,21 +87,21 @@ class _Watch:
         self._kill_at_s: float | None = None
         self._stop_reason: str | None = None
         self._was_killed = False
-        self._is_worker_there = True
+        self._is_worker_alive = True
         self._status: int | None = None
         self._signal: int | None = None
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, self._receive)
 
-    def until_it_ends(self, wake_up: int) -> int:
-        """Wait for the engine while obeying; its wait status."""
+    def wait(self, wake_up: int) -> int:
+        """Wait for the engine while handling orders; returns its wait status."""
         while not self._has_ended():
-            watched = [wake_up, _LIFELINE] if self._is_worker_there else [wake_up]
-            readable, _, _ = select.select(watched, [], [], self._patience_s())
+            watched = [wake_up, _LIFELINE] if self._is_worker_alive else [wake_up]
+            readable, _, _ = select.select(watched, [], [], self._timeout_s())
             if wake_up in readable:
                 os.read(wake_up, 4096)
             if _LIFELINE in readable:
-                self._obey(os.read(_LIFELINE, 4096))
+                self._handle_order(os.read(_LIFELINE, 4096))
             if self._signal is not None:
                 self._stop(f"its supervisor received {signal.Signals(self._signal).name}")
             if self._kill_at_s is not None and time.monotonic() >= self._kill_at_s:
@@ -109,19 +109,19 @@ class _Watch:
         assert self._status is not None
         return self._status
 
-    def how_it_was_stopped(self) -> dict[str, Any]:
-        """For exit.json; empty when the engine ended by itself."""
+    def stop_details(self) -> dict[str, Any]:
+        """For exit.json; empty if the engine exited by itself."""
         if self._stop_reason is None:
             return {}
         return {"stop_reason": self._stop_reason, "was_killed": self._was_killed}
 
-    def _obey(self, said: bytes) -> None:
-        if not said:
-            self._is_worker_there = False
+    def _handle_order(self, order: bytes) -> None:
+        if not order:
+            self._is_worker_alive = False
             self._stop("its worker is gone")
-        if STOP in said:
+        if STOP in order:
             self._stop("it was told to stop")
-        if KILL in said:
+        if KILL in order:
             self._stop("it was told to stop at once")
             self._kill()
 
@@ -136,15 +136,15 @@ class _Watch:
 
     def _kill(self) -> None:
         self._was_killed = True
-        # Once more in a while: what is killed may just have forked.
+        # Again after a while: a killed process may just have forked.
         self._kill_at_s = time.monotonic() + 1.0
         _signal_group(self._engine.pid, signal.SIGKILL)
 
-    def _patience_s(self) -> float | None:
+    def _timeout_s(self) -> float | None:
         return None if self._kill_at_s is None else max(0.0, self._kill_at_s - time.monotonic())
 
     def _has_ended(self) -> bool:
-        """Bury every dead child, orphans included; whether the engine was among them."""
+        """Reap every dead child, including orphans; whether the engine was among them."""
         with suppress(ChildProcessError):
             while True:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -156,8 +156,8 @@ class _Watch:
         return self._status is not None
 
 
-def _prepared_process() -> Callable[[], None]:
-    """Inherit orphans from here on; what an engine must do before it begins, to die with this process."""
+def _become_subreaper() -> Callable[[], None]:
+    """Inherit orphans from now on; returns what makes an engine die with this process."""
     if not HAS_PROC:
         return lambda: None
     libc, me = ctypes.CDLL(None), os.getpid()
@@ -171,8 +171,8 @@ def _prepared_process() -> Callable[[], None]:
     return die_with_parent
 
 
-def _wake_up_pipe() -> int:
-    """Readable when a signal came, the death of a child included."""
+def _open_wake_up_pipe() -> int:
+    """A descriptor that is readable after any signal, including SIGCHLD."""
     readable, writable = os.pipe()
     os.set_blocking(writable, False)
     signal.set_wakeup_fd(writable, warn_on_full_buffer=False)
@@ -185,31 +185,31 @@ def _signal_group(pid: int, number: int) -> None:
         os.killpg(pid, number)
 
 
-def _end_strays(engine_pid: int) -> None:
-    """Whatever the engine left behind ends with it."""
+def _end_orphans(engine_pid: int) -> None:
+    """End the processes that the engine left behind."""
     _signal_group(engine_pid, signal.SIGTERM if HAS_PROC else signal.SIGKILL)
     for pid in descendants(os.getpid()):
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGTERM)
-    if not wait_until(lambda: not _living_strays(), within_s=_GRACE_OF_STRAYS_S) and not kill_until_none(
-        _living_strays, within_s=_UNKILLABLE_S
+    if not wait_until(lambda: not _living_orphans(), within_s=_ORPHAN_GRACE_S) and not kill_until_none(
+        _living_orphans, within_s=_UNKILLABLE_S
     ):
-        _say(f"processes that cannot be killed are left: {_living_strays()}")
+        _log(f"processes that cannot be killed are left: {_living_orphans()}")
 
 
-def _living_strays() -> list[int]:
+def _living_orphans() -> list[int]:
     with suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
     return descendants(os.getpid())
 
 
-def _write_exit(orders: _Orders, ended: dict[str, Any]) -> None:
+def _write_exit(options: _Options, ended: dict[str, Any]) -> None:
     try:
-        _write(orders.job_dir / "exit.json", {**orders.names, **ended})
+        _write(options.job_dir / "exit.json", {**options.names, **ended})
     except OSError as error:
-        # The worker still learns it from the exit code of this process.
-        _say(f"exit.json could not be written: {error}")
+        # The worker still gets the exit code of this process.
+        _log(f"exit.json could not be written: {error}")
 
 
 def _write(path: Path, value: dict[str, Any]) -> None:
@@ -224,7 +224,7 @@ def _write(path: Path, value: dict[str, Any]) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def _say(text: str) -> None:
+def _log(text: str) -> None:
     with suppress(OSError):
         sys.stderr.write(f"supervisor: {text}\n")
         sys.stderr.flush()

@@ -1,7 +1,7 @@
 """Server-sent events; one follower per run however many viewers.
 
-follower   looks at the run twice a second, wakes its viewers when something is new, ends with the last one
-viewer     reads from its own place at its own pace; what it holds in memory is one chunk
+follower   refreshes the run twice a second, wakes its viewers if anything is new, ends with the last viewer
+viewer     reads from its own cursor at its own pace; it holds one chunk in memory
 """
 
 import asyncio
@@ -20,59 +20,59 @@ from tunix_rt.base.home import Home
 from tunix_rt.base.http.errors import error_responses
 from tunix_rt.base.http.transfers import sse_message, sse_response, text_answer
 from tunix_rt.engines.training.types import RUN_ID_PATTERN
-from tunix_rt.runs.live import LOOK_EVERY_S, Cursor, LiveMessage, RunReader, RunWatch, parse_cursor
+from tunix_rt.runs.live import POLL_EVERY_S, Cursor, LiveMessage, RunReader, RunWatch, parse_cursor
 
 HEARTBEAT_S = 5.0
 _MAX_THREADS = 4
-"""That read for viewers at a time: many of them do not keep other requests waiting for a thread."""
+"""Threads that read for viewers: many viewers do not block other requests."""
 
 logger = logging.getLogger(__name__)
 
 
 class Follower:
-    """A run that is being followed, as its viewers see it."""
+    """A followed run, as its viewers see it."""
 
     def __init__(self, opening: "asyncio.Task[RunWatch]") -> None:
         self.opening = opening
         self.num_viewers = 0
         self.last_viewer_left = asyncio.Event()
         self.changed = asyncio.Event()
-        """Set at the next change: whoever waits for it takes it before it reads."""
+        """Set at the next change: take it before reading, then wait for it."""
         self.has_stopped = False
-        """Whether nothing more will be seen."""
+        """Whether it has stopped refreshing."""
 
     @property
     def watch(self) -> RunWatch:
-        """The run; it is open for whoever is among the viewers."""
+        """The run; open while there are viewers."""
         return self.opening.result()
 
     def wake_viewers(self) -> None:
-        """Tell everybody who waits that there is something to read."""
+        """Wake the viewers that wait for a change."""
         self.changed.set()
         self.changed = asyncio.Event()
 
 
 class LiveRuns:
-    """The followers of one server. Everything but reading happens in its event loop."""
+    """The followers of one server. Everything except reading happens in its event loop."""
 
-    def __init__(self, home: Home, stopping: threading.Event, *, look_every_s: float = LOOK_EVERY_S) -> None:
-        """Nothing is followed yet.
+    def __init__(self, home: Home, stopping: threading.Event, *, poll_every_s: float = POLL_EVERY_S) -> None:
+        """Start without followers.
 
         Args:
-            home: of the runs.
-            stopping: set when the server is told to stop: every stream ends soon after.
-            look_every_s: how often a run is looked at.
+            home: Of the runs.
+            stopping: Set when the server stops: every stream ends soon after.
+            poll_every_s: Seconds between refreshes of a run.
         """
         self._home = home
         self._stopping = stopping
-        self._look_every_s = look_every_s
+        self._poll_every_s = poll_every_s
         self._followers: dict[str, Follower] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._threads = anyio.CapacityLimiter(_MAX_THREADS)
 
     @asynccontextmanager
     async def watching(self, run_id: str) -> AsyncIterator[Follower]:
-        """Be one of the viewers of a run.
+        """View a run.
 
         Raises:
             NotFoundError: There is no such run.
@@ -95,7 +95,7 @@ class LiveRuns:
         id_of: Callable[[LiveMessage], str],
         heartbeat_s: float = HEARTBEAT_S,
     ) -> AsyncIterator[bytes]:
-        """What a viewer is sent, until the run has ended, the viewer leaves or the server stops."""
+        """The stream of a viewer, until the run has ended, the viewer disconnects or the server stops."""
 
         def read() -> bytes:
             return b"".join(sse_message(one.kind, one.data, id_of(one)) for one in reader.read())
@@ -112,7 +112,7 @@ class LiveRuns:
                 yield sse_message(beat.kind, beat.data, id_of(beat))
 
     async def close(self) -> None:
-        """Wait until no run is followed any more; the viewers have left, or are about to."""
+        """Stop all followers and wait for them."""
         self._stopping.set()
         if self._tasks:
             await asyncio.wait(self._tasks)
@@ -136,7 +136,7 @@ class LiveRuns:
     async def _follow(self, follower: Follower) -> None:
         await asyncio.wait([follower.opening])
         if follower.opening.exception() is not None:
-            return  # every viewer has been told
+            return  # every viewer gets the error
         with closing(follower.watch):
             try:
                 await self._keep_looking(follower)
@@ -150,11 +150,11 @@ class LiveRuns:
 
     async def _keep_looking(self, follower: Follower) -> None:
         while True:
-            with anyio.move_on_after(self._look_every_s):
+            with anyio.move_on_after(self._poll_every_s):
                 await follower.last_viewer_left.wait()
             if self._stopping.is_set() or follower.last_viewer_left.is_set():
                 return
-            if await anyio.to_thread.run_sync(follower.watch.look, limiter=self._threads):
+            if await anyio.to_thread.run_sync(follower.watch.refresh, limiter=self._threads):
                 follower.wake_viewers()
 
 
@@ -175,13 +175,13 @@ Live = Annotated[LiveRuns, Depends(_live)]
 async def _follower(
     run_id: Annotated[str, Path(pattern=RUN_ID_PATTERN)], live: Live
 ) -> AsyncIterator[Follower]:
-    # Left when the answer has been sent or the viewer is gone, not when the route returns.
+    # Exits when the response has been sent or the viewer has disconnected, not when the route returns.
     async with live.watching(run_id) as follower:
         yield follower
 
 
 Following = Annotated[Follower, Depends(_follower)]
-Seq = Annotated[int, Query(ge=0, le=_MAX_SEQ, description="`seq` of the last chunk that you have")]
+Seq = Annotated[int, Query(ge=0, le=_MAX_SEQ, description="`seq` of the last chunk that you received")]
 
 
 @router.get("/{run_id}/logs", responses=_EVENT_STREAM, response_class=Response)
@@ -191,9 +191,9 @@ async def stream_log(
     since_seq: Seq = 0,
     last_event_id: Annotated[int | None, Header(ge=0, le=_MAX_SEQ)] = None,
 ) -> StreamingResponse:
-    """What a run prints, while it prints it: `log`, `heartbeat`, at last `status`. 404 if unknown.
+    """The output of a run, live: `log`, `heartbeat` and finally `status` messages. 404 if unknown.
 
-    The id of a message is its `seq`; whoever comes back with it gets exactly what was missed.
+    The id of a message is its `seq`; a client that reconnects with it gets exactly what it missed.
     """
     seq = since_seq if last_event_id is None else last_event_id
     reader = RunReader(follower.watch, Cursor(log=seq), sources=["log"])
@@ -204,13 +204,15 @@ async def stream_log(
 async def stream_run(
     live: Live,
     follower: Following,
-    cursor: Annotated[str, Query(max_length=200, description="`id` of the last message that you have")] = "",
+    cursor: Annotated[
+        str, Query(max_length=200, description="`id` of the last message that you received")
+    ] = "",
     last_event_id: Annotated[str, Header(max_length=200)] = "",
 ) -> StreamingResponse:
-    """Everything of a run: `service`, `event`, `metrics`, `rewind`, `log`, `heartbeat`, at last `status`.
+    """All messages of a run: `service`, `event`, `metrics`, `rewind`, `log`, `heartbeat`, finally `status`.
 
-    Whoever comes back with the id of the last message gets exactly what was missed. 404 if unknown.
+    A client that reconnects with the id of its last message gets exactly what it missed. 404 if unknown.
     """
-    place = last_event_id or cursor
-    reader = RunReader(follower.watch, parse_cursor(place) if place else None)
+    last_id = last_event_id or cursor
+    reader = RunReader(follower.watch, parse_cursor(last_id) if last_id else None)
     return sse_response(live.messages(follower, reader, id_of=lambda message: str(message.cursor)))

@@ -33,25 +33,25 @@ router = APIRouter(prefix="/api/tunix", tags=["plans"], responses=error_response
 
 @router.get("/targets")
 def get_targets() -> TargetList:
-    """The hardware that a plan can be for, this machine's own first."""
+    """The hardware that a run can be planned for, this machine first."""
     return list_targets()
 
 
 @router.get("/recipe-settings")
 def get_recipe_settings() -> RecipeSettingList:
-    """Every key of a recipe: what it may be, its default and what it means."""
+    """Every key of a recipe: allowed values, default and meaning."""
     return list_settings()
 
 
 @router.get("/recipes/{name}", responses=error_responses(404))
 def get_recipe(name: Annotated[str, Path(max_length=200)], home: OpenHome) -> RecipeDetail:
-    """A recipe as it was written, and every value that it has. 404 if unknown."""
+    """A recipe as it was written, and with all defaults. 404 if unknown."""
     return show_recipe(home.settings, name)
 
 
 @router.post("/plans", responses=error_responses(400, 404, 501), response_model_exclude_none=True)
 def make_plan(request: PlanRequest, home: OpenHome) -> RunPreview:
-    """Plan a run: memory by component, time, and the cheapest changes that make it fit; nothing is queued.
+    """Plan a run: memory by component, time, and the cheapest changes that make it fit. Queues nothing.
 
     404 if the recipe, the dataset or the eval set is unknown, 501 if its engine is not installed.
     """
@@ -64,14 +64,14 @@ tunix_router = APIRouter(
 
 
 class TryRun(RunRequest):
-    """A run that may only be tried out."""
+    """A run request that is a dry run by default."""
 
     dry_run: bool = True
-    """Check and plan it; queue nothing."""
+    """Only check and plan it."""
 
 
 class TriedRun(Record):
-    """What a run would be or, if it was not only tried, is."""
+    """The preview of a dry run, or the queued run."""
 
     preview: RunPreview | None = None
     run: RunDetail | None = None
@@ -79,13 +79,13 @@ class TriedRun(Record):
 
 @tunix_router.get("/status")
 def get_status() -> TrainingStatus:
-    """Whether this server can train, and with what."""
+    """Whether this server can train, and with which engines."""
     return training_status()
 
 
 @tunix_router.get("/recipes")
 def get_recipes(home: OpenHome) -> RecipeList:
-    """The recipes that have a name, by name."""
+    """The named recipes, sorted by name."""
     return list_recipes(home.settings)
 
 
@@ -94,25 +94,25 @@ def get_recipes(home: OpenHome) -> RecipeList:
     responses=error_responses(400, 404) | {200: {"content": {"application/x-ndjson": {}}}},
     response_class=StreamingResponse,
 )
-def export_rows(wanted: SftExport, home: OpenHome) -> StreamingResponse:
-    """Rows as they are trained on, one JSON object a line. 404 if the dataset or a trace is unknown."""
-    return download(spooled(sft_lines(home, wanted)), "tunix_sft.jsonl", "application/x-ndjson")
+def export_rows(request: SftExport, home: OpenHome) -> StreamingResponse:
+    """Training rows, one JSON object per line. 404 if the dataset or a trace is unknown."""
+    return download(spooled(sft_lines(home, request)), "tunix_sft.jsonl", "application/x-ndjson")
 
 
 @tunix_router.post("/sft/manifest", status_code=201, responses=error_responses(400, 404))
-def make_recipe(wanted: SftManifest, home: OpenHome) -> SftRecipe:
+def make_recipe(request: SftManifest, home: OpenHome) -> SftRecipe:
     """A recipe for a dataset and a model. 404 if the dataset is unknown."""
-    return sft_recipe(home.settings, wanted)
+    return sft_recipe(home.settings, request)
 
 
 @tunix_router.post("/run", responses=error_responses(400, 404, 409, 501), response_model_exclude_none=True)
-def try_run(asked: TryRun, home: OpenHome) -> TriedRun:
-    """Check and plan a run; with `dry_run: false` queue it too, as `POST /api/tunix/runs` does.
+def try_run(body: TryRun, home: OpenHome) -> TriedRun:
+    """Check and plan a run; with `dry_run: false`, also queue it like `POST /api/tunix/runs`.
 
     404 if the recipe, the dataset or the eval set is unknown, 409 with the plan's advice if it does not fit
     and is not forced, 501 if its engine is not installed.
     """
-    request = RunRequest.model_validate(asked.model_dump(exclude={"dry_run"}))
-    if asked.dry_run:
+    request = RunRequest.model_validate(body.model_dump(exclude={"dry_run"}))
+    if body.dry_run:
         return TriedRun(preview=prepare(home.settings, request))
     return TriedRun(run=submit(home, request))

@@ -11,10 +11,7 @@ from tunix_rt.base.http.errors import ErrorBody, error_responses
 from tunix_rt.base.http.routing import CheckedRoute, Limit, Offset, OpenHome, ThreadedRoute, Word
 from tunix_rt.base.http.transfers import file_response, pieces_response
 from tunix_rt.engines.training.types import RUN_ID_PATTERN, MetricsLine, RunStatus, ValidationLine
-from tunix_rt.runs import artifacts
-from tunix_rt.runs import service as controlling
-from tunix_rt.runs import service as listing
-from tunix_rt.runs import service as removing
+from tunix_rt.runs import artifacts, service
 from tunix_rt.runs.artifacts import metrics_array
 from tunix_rt.runs.service import (
     QueueState,
@@ -48,13 +45,13 @@ def _opened(run_id: RunId, path: ArtifactPath, home: OpenHome) -> Iterator[Binar
 
 @router.get("/metrics", response_model=list[MetricsLine | ValidationLine])
 def get_metrics(run_id: RunId, home: OpenHome) -> Response:
-    """Every line of metrics that holds so far, in order; none before the first. 404 if unknown."""
+    """Every line of metrics so far, in order. 404 if unknown."""
     return pieces_response(metrics_array(home, run_id), "application/json")
 
 
 @router.get("/artifacts", response_model_exclude_none=True)
 def list_artifacts(run_id: RunId, home: OpenHome) -> artifacts.ArtifactList:
-    """The files of a run, in all of its folders, with the hashes that its manifest has. 404 if unknown."""
+    """The files of a run, in all of its folders, with the hashes from its manifest. 404 if unknown."""
     return artifacts.list_artifacts(home, run_id)
 
 
@@ -67,7 +64,7 @@ def list_artifacts(run_id: RunId, home: OpenHome) -> artifacts.ArtifactList:
 def download_artifact(
     path: ArtifactPath, file: Annotated[BinaryIO, Depends(_opened)], request: Request
 ) -> Response:
-    """A file of a run, or a range of it. 404 if unknown, 416 if it is shorter than that."""
+    """A file of a run, or a range of it. 404 if unknown, 416 if the range is beyond its end."""
     return file_response(request, file, PurePosixPath(path).name)
 
 
@@ -77,7 +74,7 @@ runs_router = APIRouter(
 
 
 class NewPriority(BaseModel):
-    """How early a run is taken."""
+    """A new priority for a run."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     priority: Priority
@@ -88,11 +85,11 @@ async def run_filter(
     dataset: Word = None,
     mode: Annotated[Word, Query(description="full, lora or qlora")] = None,
     engine: Annotated[Word, Query(description="jax or torch")] = None,
-    model: Annotated[Word, Query(description="stands in the name of the model")] = None,
+    model: Annotated[Word, Query(description="part of the name of the model")] = None,
     sweep_id: Word = None,
-    text: Annotated[Word, Query(description="stands in the id, the recipe, the model or the dataset")] = None,
+    text: Annotated[Word, Query(description="part of the id, the recipe, the model or the dataset")] = None,
 ) -> RunFilter:
-    """Which runs are meant."""
+    """The filter of the query string."""
     return RunFilter(
         status=tuple(status or ()),
         dataset=dataset,
@@ -125,29 +122,31 @@ def submit_run(request: RunRequest, home: OpenHome) -> RunDetail:
 @runs_router.get("/runs", response_model_exclude_none=True)
 def list_runs(home: OpenHome, criteria: ChosenRuns, limit: Limit = 20, offset: Offset = 0) -> RunList:
     """A page of runs with the total, newest first."""
-    return listing.list_runs(home, criteria, limit=limit, offset=offset)
+    return service.list_runs(home, criteria, limit=limit, offset=offset)
 
 
 @runs_router.get("/runs/{run_id}", responses=error_responses(404), response_model_exclude_none=True)
 def get_run(run_id: RunId, home: OpenHome) -> RunDetail:
     """A run with its recipe and its plan. 404 if unknown."""
-    return listing.get_run(home, run_id)
+    return service.get_run(home, run_id)
 
 
 @runs_router.get("/runs/{run_id}/status", responses=error_responses(404), response_model_exclude_none=True)
 def get_status(run_id: RunId, home: OpenHome) -> RunTimes:
-    """Where a run stands, and since when. 404 if unknown."""
-    return listing.get_times(home, run_id)
+    """The status of a run, with its times. 404 if unknown."""
+    return service.get_times(home, run_id)
 
 
 @runs_router.get("/runs/{run_id}/events", responses=error_responses(404))
 def list_events(
     run_id: RunId,
     home: OpenHome,
-    after: Annotated[int, Query(ge=-1, le=2**31 - 1, description="only later than this sequence")] = -1,
+    after: Annotated[
+        int, Query(ge=-1, le=2**31 - 1, description="only events after this sequence number")
+    ] = -1,
 ) -> RunEventList:
-    """What queue and workers did with a run, in order. 404 if unknown."""
-    return listing.list_events(home, run_id, after=after)
+    """The queue and worker events of a run, in order. 404 if unknown."""
+    return service.list_events(home, run_id, after=after)
 
 
 @runs_router.post(
@@ -155,45 +154,45 @@ def list_events(
 )
 def cancel_run(run_id: RunId, home: OpenHome) -> RunDetail:
     """Cancel a queued run at once, or ask a running one to stop. 404 if unknown, 409 if it has ended."""
-    return controlling.cancel(home, run_id)
+    return service.cancel(home, run_id)
 
 
 @runs_router.post(
     "/runs/{run_id}/pause", responses=error_responses(404, 409), response_model_exclude_none=True
 )
 def pause_run(run_id: RunId, home: OpenHome) -> RunDetail:
-    """Make a run wait until it is resumed; a running one stops with a checkpoint.
+    """Hold a run until it is resumed; a running one stops with a checkpoint.
 
     404 if unknown, 409 if it has ended.
     """
-    return controlling.pause(home, run_id)
+    return service.pause(home, run_id)
 
 
 @runs_router.post(
     "/runs/{run_id}/resume", responses=error_responses(404, 409), response_model_exclude_none=True
 )
 def resume_run(run_id: RunId, home: OpenHome) -> RunDetail:
-    """Let a paused run go on, or queue a cancelled or failed one again, from its last checkpoint.
+    """Resume a paused, cancelled or failed run from its last checkpoint.
 
     404 if unknown, 409 if it has succeeded.
     """
-    return controlling.resume(home, run_id)
+    return service.resume(home, run_id)
 
 
 @runs_router.post(
     "/runs/{run_id}/priority", responses=error_responses(400, 404, 409), response_model_exclude_none=True
 )
 def set_priority(run_id: RunId, body: NewPriority, home: OpenHome) -> RunDetail:
-    """Take a run earlier or later. 404 if unknown, 409 if it has ended."""
-    return controlling.set_priority(home, run_id, body.priority)
+    """Change the priority of a run. 404 if unknown, 409 if it has ended."""
+    return service.set_priority(home, run_id, body.priority)
 
 
 @runs_router.delete(
     "/runs/{run_id}", status_code=status.HTTP_204_NO_CONTENT, responses=error_responses(404, 409)
 )
 def remove_run(run_id: RunId, home: OpenHome) -> None:
-    """Remove a run and its files. 404 if unknown, 409 while it runs, or while something needs it."""
-    removing.remove(home, run_id)
+    """Remove a run and its files. 404 if unknown, 409 while it is running or needed."""
+    service.remove(home, run_id)
 
 
 @runs_router.get("/sparklines")
@@ -201,29 +200,29 @@ def list_sparklines(
     home: OpenHome,
     run_id: Annotated[list[RunIdText], Query(min_length=1, max_length=100, description="repeatable")],
 ) -> SparklineList:
-    """A few points of the loss of each of these runs; those that have none are left out."""
+    """A few points of the loss curve of each run; runs without any are left out."""
     return sparklines(home, run_id)
 
 
 @runs_router.get("/queue")
 def get_queue(home: OpenHome) -> QueueState:
-    """How the queue stands: runs by status, and who takes them."""
-    return listing.queue_state(home)
+    """The state of the queue: runs by status, and the workers."""
+    return service.queue_state(home)
 
 
 @runs_router.post("/queue/pause")
 def pause_queue(home: OpenHome) -> QueueState:
-    """Let workers take nothing more; what runs goes on."""
-    return controlling.pause_queue(home)
+    """Stop workers from taking runs; running ones continue."""
+    return service.pause_queue(home)
 
 
 @runs_router.post("/queue/resume")
 def resume_queue(home: OpenHome) -> QueueState:
     """Let workers take runs again."""
-    return controlling.resume_queue(home)
+    return service.resume_queue(home)
 
 
 @runs_router.get("/workers")
 def list_workers(home: OpenHome) -> WorkerList:
-    """Every worker that is known, the newest first."""
-    return listing.list_workers(home)
+    """Every known worker, newest first."""
+    return service.list_workers(home)

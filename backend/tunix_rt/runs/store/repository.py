@@ -1,51 +1,84 @@
-"""RunRepository."""
+"""Runs: queue, claims and leases, unmanaged runs. Every method of RunRepository is one transaction."""
 
+import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
 from pydantic import JsonValue
-from sqlalchemy import Connection, Engine, func, insert, or_, select, update
+from sqlalchemy import Connection, Engine, Row, bindparam, delete, func, insert, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from tunix_rt.base.db.engine import reading, writing
 from tunix_rt.base.db.schema import runs
 from tunix_rt.base.errors import ConflictError
 from tunix_rt.engines.training.types import RunFailure, RunFigures, RunStatus
-from tunix_rt.runs.store import transitions as run_control
-from tunix_rt.runs.store import transitions as run_leases
+from tunix_rt.runs.store.leases import LeaseTable, claim_values
 from tunix_rt.runs.store.reads import (
     DETAIL,
-    page_of_runs,
-    read_detail,
-    read_events,
-    read_standing,
-    read_summary,
+    DETAIL_READ,
+    LATER_EVENTS_READ,
+    STATE_READ,
+    SUMMARY_READ,
+    page_statement,
+    shape_of,
+    total_statement,
+    values_of,
 )
-from tunix_rt.runs.store.rows import detail_of, end_values, insert_event, late_values, outside_row, queued_row
-from tunix_rt.runs.store.transitions import Change, Note, unknown_run
+from tunix_rt.runs.store.rows import (
+    DETAIL_COLUMNS,
+    detail_of,
+    end_values,
+    event_of,
+    insert_event,
+    late_values,
+    queued_row,
+    run_of,
+    unmanaged_row,
+)
+from tunix_rt.runs.store.transitions import (
+    Change,
+    NewEvent,
+    refuse_ended,
+    refuse_needed,
+    refuse_unmanaged,
+    unknown_run,
+)
 from tunix_rt.runs.types import (
+    ACTIVE,
     BeatAnswer,
     Claim,
     ExecutorName,
     Lease,
     LeaseBeat,
     NewRun,
-    OutsideRun,
-    OutsideStanding,
     Run,
     RunDetail,
     RunFilter,
     RunPage,
-    RunStanding,
+    RunState,
     ServiceEvent,
     ServiceEventKind,
     Slot,
+    UnmanagedRun,
+    UnmanagedStatus,
     steps_between,
 )
 
-_KINDS: dict[RunStatus, ServiceEventKind] = {
+_LEASES = LeaseTable(
+    runs,
+    (*DETAIL_COLUMNS, runs.c.pk, runs.c.num_events),
+    order=(runs.c.priority.desc(), runs.c.pk),
+    conditions=(runs.c.is_held.is_(False), runs.c.executor == bindparam("executor")),
+)
+# Built once: there may be thousands of rows to insert.
+_INSERT_NEW = {
+    name: dialect.insert(runs).on_conflict_do_nothing(index_elements=["id"]).returning(runs.c.pk)
+    for name, dialect in (("sqlite", sqlite), ("postgresql", postgresql))
+}
+_UNMANAGED = "By tunix-rt train, outside the queue."
+_UNMANAGED_EVENTS: dict[RunStatus, ServiceEventKind] = {
     "queued": "resumed",
     "running": "started",
     "cancelling": "cancel-asked",
@@ -53,36 +86,14 @@ _KINDS: dict[RunStatus, ServiceEventKind] = {
     "failed": "failed",
     "succeeded": "succeeded",
 }
-# Made once: there may be thousands to add.
-_ADDING = {
-    name: dialect.insert(runs).on_conflict_do_nothing(index_elements=["id"]).returning(runs.c.pk)
-    for name, dialect in (("sqlite", sqlite), ("postgresql", postgresql))
+_RESET: dict[str, Any] = {
+    "is_held": False,
+    "not_before": None,
+    "num_failures": 0,
+    "finished_at": None,
+    "exit_code": None,
+    "failure": None,
 }
-_MESSAGE = "By tunix-rt train, outside the queue."
-
-
-def add_outside(change: Change, run: OutsideRun) -> None:
-    """Make a run known, unless its id is in the table already."""
-    adding = _ADDING[change.connection.dialect.name]
-    pk = change.connection.execute(adding, outside_row(run)).scalar_one_or_none()
-    if pk is not None:
-        details = {"status": run.standing.status}
-        insert_event(change.connection, pk, 0, change.now, "imported", f"Found. {_MESSAGE}", details)
-
-
-def follow_outside(change: Change, run_id: str, standing: OutsideStanding, read: NewRun | None) -> None:
-    """Let a run that is outside the queue stand where its directory says, with all that is in it by now."""
-    row = change.locked(run_id)
-    if row.executor != "direct" or row.status == standing.status:
-        return
-    for status in steps_between(row.status, standing.status):
-        change.move(row, status, Note(_KINDS[status], _MESSAGE))
-        row = change.locked(run_id)
-    values = end_values(standing) | ({} if read is None else late_values(read))
-    change.connection.execute(update(runs).where(runs.c.pk == row.pk).values(**values))
-
-
-Details = Mapping[str, JsonValue]
 
 
 def _utc_now() -> datetime:
@@ -92,8 +103,7 @@ def _utc_now() -> datetime:
 class RunRepository:
     """Runs in SQLite or PostgreSQL. Every method is one transaction.
 
-    What a worker writes carries its lease: each of those methods says False, and writes nothing, once the
-    lease does not hold any more.
+    A worker's writes carry its lease: once the lease is lost, they return False and change nothing.
     """
 
     def __init__(self, engine: Engine, *, now: Callable[[], datetime] = _utc_now) -> None:
@@ -106,44 +116,56 @@ class RunRepository:
             yield Change(connection, self._now())
 
     def add(self, run: NewRun) -> RunDetail:
-        """Put a run into the queue; ConflictError when the id is taken."""
+        """Put a run into the queue; ConflictError if the id is taken."""
         with self._change() as change:
             _require_free(change.connection, run.run_id)
             added = insert(runs).values(**queued_row(run, change.now)).returning(runs.c.pk)
             pk = change.connection.execute(added).scalar_one()
-            message = "Submitted, to wait until it is resumed." if run.request.is_held else "Submitted."
+            message = "Submitted on hold, until it is resumed." if run.request.is_held else "Submitted."
             insert_event(change.connection, pk, 0, change.now, "submitted", message)
             return _detail(change.connection, run.run_id)
 
     def require_free(self, run_id: str) -> None:
-        """Raises ConflictError when there is a run with this id."""
+        """Raise ConflictError if there is a run with this id."""
         with reading(self._engine) as connection:
             _require_free(connection, run_id)
 
     def get(self, run_id: str) -> RunDetail:
-        """The run with this id, or NotFoundError."""
-        return read_detail(self._engine, run_id)
+        """The run with its recipe and plan, or NotFoundError."""
+        for row in DETAIL_READ.rows(self._engine, {"run_id": run_id}):
+            return detail_of(row)
+        raise unknown_run(run_id)
 
     def summary(self, run_id: str) -> Run:
-        """The run without its recipe and its plan, or NotFoundError."""
-        return read_summary(self._engine, run_id)
+        """The run without its recipe and plan, or NotFoundError."""
+        for row in SUMMARY_READ.rows(self._engine, {"run_id": run_id}):
+            return run_of(row)
+        raise unknown_run(run_id)
 
     def list(self, criteria: RunFilter, *, limit: int, offset: int) -> RunPage:
-        """A page of runs, newest first, and how many fit in all."""
-        return page_of_runs(self._engine, criteria, limit=limit, offset=offset)
+        """A page of runs, newest first, and the number of all that match."""
+        shape, values, dialect = shape_of(criteria), values_of(criteria), self._engine.dialect.name
+        rows = page_statement(shape, dialect).rows(self._engine, {**values, "limit": limit, "offset": offset})
+        if rows:
+            return RunPage(data=tuple(run_of(row[:-1]) for row in rows), total=rows[0][-1])
+        # Beyond the last page there is no row to carry the total.
+        ((total,),) = total_statement(shape, dialect).rows(self._engine, values)
+        return RunPage(data=(), total=total)
 
-    def status_of(self, run_id: str) -> RunStanding:
-        """Where a run stands and how many events it has, cheaply; or NotFoundError."""
-        return read_standing(self._engine, run_id)
+    def status_of(self, run_id: str) -> RunState:
+        """The status and the number of events, from a cheap read; or NotFoundError."""
+        for row in STATE_READ.rows(self._engine, {"run_id": run_id}):
+            return RunState(*row)
+        raise unknown_run(run_id)
 
     def counts(self) -> dict[RunStatus, int]:
-        """How many runs there are of each status; those that there are none of are left out."""
+        """The number of runs by status; statuses without runs are left out."""
         counted = select(runs.c.status, func.count()).group_by(runs.c.status)
         with reading(self._engine) as connection:
             return {status: count for status, count in connection.execute(counted)}
 
     def num_held(self) -> int:
-        """How many queued runs wait until somebody resumes them."""
+        """The number of queued runs on hold."""
         held = select(func.count()).where(runs.c.status == "queued", runs.c.is_held.is_(True))
         with reading(self._engine) as connection:
             return int(connection.execute(held).scalar_one())
@@ -157,63 +179,87 @@ class RunRepository:
             return tuple(connection.execute(chosen).scalars())
 
     def events(self, run_id: str, *, after: int = -1) -> tuple[ServiceEvent, ...]:
-        """What queue and workers did with a run, in order; or NotFoundError."""
-        return read_events(self._engine, run_id, after=after)
+        """The queue and worker events of a run after that sequence number, in order; or NotFoundError."""
+        rows = LATER_EVENTS_READ.rows(self._engine, {"run_id": run_id, "after": after})
+        if not rows:
+            self.status_of(run_id)
+        return tuple(map(event_of, rows))
 
     def ids(self) -> set[str]:
         """The ids of all runs."""
         with reading(self._engine) as connection:
             return set(connection.execute(select(runs.c.id)).scalars())
 
-    def outside_ids(self, status: RunStatus) -> tuple[str, ...]:
-        """The ids of the runs outside the queue that stand there."""
+    def unmanaged_ids(self, status: RunStatus) -> tuple[str, ...]:
+        """The ids of unmanaged runs with this status."""
         chosen = select(runs.c.id).where(runs.c.status == status, runs.c.executor == "direct")
         with reading(self._engine) as connection:
             return tuple(connection.execute(chosen).scalars())
 
-    def add_outside(self, found: Sequence[OutsideRun]) -> None:
-        """Make runs of `tunix-rt train` known; those that are known already stay as they are."""
+    def add_unmanaged(self, found: Sequence[UnmanagedRun]) -> None:
+        """Insert runs of `tunix-rt train`; ids that are in the table stay as they are."""
         with self._change() as change:
+            inserting = _INSERT_NEW[change.connection.dialect.name]
             for run in found:
-                add_outside(change, run)
+                pk = change.connection.execute(inserting, unmanaged_row(run)).scalar_one_or_none()
+                if pk is not None:
+                    details = {"status": run.current.status}
+                    message = f"Found. {_UNMANAGED}"
+                    insert_event(change.connection, pk, 0, change.now, "imported", message, details)
 
-    def follow_outside(self, run_id: str, standing: OutsideStanding, read: NewRun | None = None) -> None:
-        """Let such a run stand where its directory, unless it is gone, says it does."""
+    def update_unmanaged(self, run_id: str, current: UnmanagedStatus, read: NewRun | None = None) -> None:
+        """Give an unmanaged run the status of its directory, and `read`, what that directory says by now."""
         with self._change() as change:
-            follow_outside(change, run_id, standing, read)
+            row = change.locked(run_id)
+            if row.executor != "direct" or row.status == current.status:
+                return
+            for status in steps_between(row.status, current.status):
+                change.move(row, status, NewEvent(_UNMANAGED_EVENTS[status], _UNMANAGED))
+                row = change.locked(run_id)
+            values = end_values(current) | ({} if read is None else late_values(read))
+            change.connection.execute(update(runs).where(runs.c.pk == row.pk).values(**values))
 
     def claim(self, worker_id: str, slots: Sequence[Slot], executor: ExecutorName = "local") -> Claim | None:
-        """Take the first run that one of these free slots may have; None when there is none."""
+        """Take the first run that one of these free slots may run; None if there is none."""
         if not slots:
             return None
-        # A power cut ends the worker too: a run whose claim is undone by it is queued, as it should be.
+        # A power cut ends the worker too: a run whose claim it undoes is queued, as it should be.
         with self._change(is_durable=False) as change:
-            taken = run_leases.claim(change, worker_id, slots, executor)
-        if taken is None:
-            return None
-        lease, run = taken
+            row = _LEASES.first(change.connection, slots, change.now, executor=executor)
+            if row is None:
+                return None
+            values = claim_values(row, worker_id, change.now)
+            run = detail_of(row).model_copy(update=values)
+            lease = Lease(run_id=row.id, token=secrets.token_hex(16))
+            event = NewEvent(
+                "claimed", f"Taken by {worker_id}.", {"worker_id": worker_id, "attempt": run.num_attempts}
+            )
+            change.move(row, values.pop("status"), event, lease=lease.token, beats=0, **values)
         return Claim(lease=lease, run=run, attempt=run.num_attempts)
 
     def beat(self, leases: Sequence[Lease]) -> tuple[BeatAnswer, ...]:
-        """Keep leases. Those that are not among the answers are lost."""
+        """Keep leases. Those without an answer are lost."""
         with writing(self._engine, is_durable=False) as connection:
-            return run_leases.beat(connection, [lease.token for lease in leases])
+            return _LEASES.beat(connection, leases)
 
     def leases(self) -> tuple[LeaseBeat, ...]:
-        """Every lease that is given out, with its beats so far."""
+        """Every lease in force, with its beats so far."""
         with reading(self._engine) as connection:
-            return run_leases.leases(connection)
+            return _LEASES.leases(connection)
 
     def event(
-        self, lease: Lease, kind: ServiceEventKind, message: str, details: Details | None = None
+        self,
+        lease: Lease,
+        kind: ServiceEventKind,
+        message: str,
+        details: Mapping[str, JsonValue] | None = None,
     ) -> bool:
-        """Note something that the worker did."""
+        """Record something that the worker did."""
         with self._change() as change:
-            return run_leases.note(change, lease, Note(kind, message, details))
-
-    def start(self, lease: Lease, message: str, details: Details | None = None) -> bool:
-        """Note that the engine was started."""
-        return self.event(lease, "started", message, details)
+            row = change.locked_by_lease(lease)
+            if row is not None:
+                change.write(row, NewEvent(kind, message, details))
+        return row is not None
 
     def finish(
         self,
@@ -224,13 +270,21 @@ class RunRepository:
         exit_code: int | None = None,
         failure: RunFailure | None = None,
         figures: RunFigures | None = None,
-        details: Details | None = None,
     ) -> bool:
-        """Write the end: `succeeded`, `failed` or, after it was asked for, `cancelled`."""
+        """Write the end: `succeeded`, `failed` or, after it was requested, `cancelled`."""
         assert status in ("succeeded", "failed", "cancelled"), status
-        end = run_leases.End(status, exit_code, failure, figures)
         with self._change() as change:
-            return run_leases.finish(change, lease, end, Note(status, message, details))
+            row = change.locked_by_lease(lease)
+            if row is not None:
+                change.move(
+                    row,
+                    status,
+                    NewEvent(status, message),
+                    exit_code=exit_code,
+                    failure=None if failure is None else failure.model_dump_json(),
+                    figures=None if figures is None else figures.model_dump_json(exclude_none=True),
+                )
+        return row is not None
 
     def requeue(
         self,
@@ -240,79 +294,103 @@ class RunRepository:
         *,
         not_before: datetime | None = None,
         num_failures: int | None = None,
-        details: Details | None = None,
     ) -> bool:
-        """Put a run back. One that was told to stop meanwhile becomes cancelled instead.
+        """Put a run back into the queue; one that is being cancelled becomes cancelled instead.
 
         Args:
-            lease: of the worker.
-            kind: `retry` after a failure, `paused` after a pause, and so on.
-            message: why.
-            not_before: no worker takes it earlier.
-            num_failures: in a row, with this one. None: as before.
-            details: for programs.
+            lease: Of the worker, or as an observer saw it.
+            kind: `retry` after a failure, `paused` after a pause, `lease-lost` after the loss of a worker.
+            message: Why.
+            not_before: No worker takes it earlier.
+            num_failures: In a row, including this one. None: unchanged.
         """
         with self._change() as change:
-            return run_leases.requeue(
-                change, lease, Note(kind, message, details), not_before=not_before, num_failures=num_failures
-            )
+            row = change.locked_by_lease(lease)
+            if row is None:
+                return False
+            if row.status == "cancelling":
+                change.move(row, "cancelled", NewEvent("cancelled", "Cancelled."))
+                return True
+            failures = row.num_failures if num_failures is None else num_failures
+            event = NewEvent(kind, message)
+            change.move(row, "queued", event, not_before=not_before, num_failures=failures)
+        return True
 
-    def lose(
-        self,
-        run_id: str,
-        token: str,
-        message: str,
-        *,
-        not_before: datetime | None = None,
-        num_failures: int | None = None,
-        failure: RunFailure | None = None,
-    ) -> bool:
-        """Take a run from a worker that has gone: back into the queue, or to its end.
-
-        Args:
-            run_id: the run.
-            token: of the lease as it was observed; another by now: False, and nothing happens.
-            message: how it is known that the worker has gone.
-            not_before: no worker takes it earlier.
-            num_failures: in a row, with this one. None: as before.
-            failure: it has failed too often; say so instead of trying again.
-        """
-        lease, note = Lease(run_id=run_id, token=token), Note("lease-lost", message)
+    @contextmanager
+    def _control(self, run_id: str) -> Iterator[tuple[Change, Row[Any]]]:
         with self._change() as change:
-            return run_leases.lose(
-                change, lease, note, not_before=not_before, num_failures=num_failures, failure=failure
-            )
+            yield change, change.locked(run_id)
 
     def cancel(self, run_id: str) -> RunDetail:
-        """Cancel a queued run at once, or ask a running one to stop. ConflictError when it has ended."""
-        return self._controlled(run_control.cancel, run_id)
+        """Cancel a queued run at once, or ask a running one to stop. ConflictError if it has ended."""
+        with self._control(run_id) as (change, row):
+            if row.status != "cancelling":
+                refuse_unmanaged(row, "cancelled")
+                refuse_ended(row, next_step="There is nothing to cancel.")
+                if row.status == "queued":
+                    change.move(row, "cancelled", NewEvent("cancelled", "Cancelled before it started."))
+                else:
+                    change.move(row, "cancelling", NewEvent("cancel-asked", "Asked to stop."))
+            return _detail(change.connection, run_id)
 
     def pause(self, run_id: str) -> RunDetail:
-        """Make a run wait until it is resumed; a running one stops with a checkpoint."""
-        return self._controlled(run_control.pause, run_id)
+        """Hold a run until it is resumed; a running one stops with a checkpoint first."""
+        with self._control(run_id) as (change, row):
+            refuse_unmanaged(row, "paused")
+            if row.status not in ("queued", "running"):
+                raise ConflictError(
+                    f"The run {run_id} is {row.status}; only a queued or running one can be paused.",
+                    next_step=f"Show it: tunix-rt runs show {run_id}",
+                )
+            if not row.is_held:
+                is_queued = row.status == "queued"
+                message = "Paused." if is_queued else "Asked to stop with a checkpoint and wait."
+                change.write(row, NewEvent("paused", message), is_held=True)
+            return _detail(change.connection, run_id)
 
     def resume(self, run_id: str) -> RunDetail:
-        """Let a paused run go on, or put a cancelled or failed one into the queue again."""
-        return self._controlled(run_control.resume, run_id)
+        """Release a paused run, or queue a cancelled or failed one again from its last checkpoint."""
+        with self._control(run_id) as (change, row):
+            if row.status in ("cancelled", "failed"):
+                executor = "local" if row.executor == "direct" else row.executor
+                event = NewEvent("resumed", f"In the queue again; it was {row.status}.")
+                change.move(row, "queued", event, executor=executor, **_RESET)
+            elif row.status in ("succeeded", "cancelling"):
+                is_ending = row.status == "cancelling"
+                raise ConflictError(
+                    f"The run {run_id} is {row.status}; there is nothing to resume.",
+                    next_step="Wait until it is cancelled." if is_ending else "Submit a new run.",
+                )
+            elif row.is_held or row.not_before is not None:
+                change.write(row, NewEvent("resumed", "Resumed."), is_held=False, not_before=None)
+            return _detail(change.connection, run_id)
 
     def set_priority(self, run_id: str, priority: int) -> RunDetail:
-        """Higher is taken first. ConflictError when the run has ended."""
-        return self._controlled(run_control.set_priority, run_id, priority)
-
-    def _controlled(self, control: Callable[..., None], run_id: str, *values: Any) -> RunDetail:
-        with self._change() as change:
-            control(change, run_id, *values)
+        """Set the priority for the next claim; higher first. ConflictError if the run has ended."""
+        with self._control(run_id) as (change, row):
+            refuse_ended(row, next_step=f"Queue it again first: tunix-rt runs resume {run_id}")
+            change.write(row, NewEvent("priority", f"Priority {priority}."), priority=priority)
             return _detail(change.connection, run_id)
 
     def require_removable(self, run_id: str) -> None:
-        """Raises ConflictError while a run is active or needed, and says by what."""
-        with self._change() as change:
-            run_control.require_removable(change, run_id)
+        """Raise ConflictError while a run is active or needed, naming what needs it."""
+        with self._control(run_id) as (change, row):
+            _refuse_removal(change.connection, row)
 
     def remove(self, run_id: str) -> None:
-        """Forget a run; its directories are not touched. ConflictError while it is active or needed."""
-        with self._change() as change:
-            run_control.remove(change, run_id)
+        """Delete a run and its events, but no directories. ConflictError while it is active or needed."""
+        with self._control(run_id) as (change, row):
+            _refuse_removal(change.connection, row)
+            change.connection.execute(delete(runs).where(runs.c.pk == row.pk))
+
+
+def _refuse_removal(connection: Connection, row: Row[Any]) -> None:
+    refuse_unmanaged(row, "removed")
+    if row.status in ACTIVE:
+        raise ConflictError(
+            f"The run {row.id} is {row.status}.", next_step=f"Stop it first: tunix-rt runs cancel {row.id}"
+        )
+    refuse_needed(connection, row)
 
 
 def _require_free(connection: Connection, run_id: str) -> None:
@@ -322,7 +400,4 @@ def _require_free(connection: Connection, run_id: str) -> None:
 
 
 def _detail(connection: Connection, run_id: str) -> RunDetail:
-    row = connection.execute(DETAIL, {"run_id": run_id}).one_or_none()
-    if row is None:
-        raise unknown_run(run_id)
-    return detail_of(row)
+    return detail_of(connection.execute(DETAIL, {"run_id": run_id}).one())

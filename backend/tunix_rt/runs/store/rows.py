@@ -13,16 +13,16 @@ from sqlalchemy import ColumnElement, Connection, bindparam, insert, select
 from tunix_rt.base.db.schema import as_moment, run_events, runs
 from tunix_rt.runs.types import (
     NewRun,
-    OutsideRun,
-    OutsideStanding,
     Run,
     RunDetail,
     ServiceEvent,
     ServiceEventKind,
+    UnmanagedRun,
+    UnmanagedStatus,
 )
 
-# Made once: SQLAlchemy takes longer to make it than the database to run it.
-_ADDING = insert(run_events)
+# Built once: SQLAlchemy takes longer to build it than the database to run it.
+_INSERT = insert(run_events)
 LATER = (
     select(*(column for column in run_events.c if column.name != "run_pk"))
     .join(runs, runs.c.pk == run_events.c.run_pk)
@@ -41,7 +41,7 @@ def insert_event(
     message: str,
     details: Mapping[str, JsonValue] | None = None,
 ) -> None:
-    """Write an event in the transaction of what it tells of."""
+    """Insert an event, in the transaction of the change that it records."""
     values = {
         "run_pk": run_pk,
         "sequence": sequence,
@@ -51,7 +51,7 @@ def insert_event(
         "message": message.replace("\x00", "\ufffd"),
         "details": json.dumps(dict(details or {})),
     }
-    connection.execute(_ADDING, values)
+    connection.execute(_INSERT, values)
 
 
 def event_of(row: Sequence[Any]) -> ServiceEvent:
@@ -68,29 +68,29 @@ def event_of(row: Sequence[Any]) -> ServiceEvent:
     )
 
 
-_OF_A_DETAIL = ("request", "recipe", "plan")
-_NOT_SHOWN = ("pk", "lease", "beats", "num_events")
-_JSON = (*_OF_A_DETAIL, "failure", "figures")
+_DETAIL_ONLY = ("request", "recipe", "plan")
+_INTERNAL = ("pk", "lease", "beats", "num_events")
+_JSON = (*_DETAIL_ONLY, "failure", "figures")
 _MOMENTS = ("created_at", "not_before", "queued_at", "started_at", "finished_at")
-_NUM_REMEMBERED = 2_000
-"""Runs: a page that is looked at again and again has the same ones."""
+_NUM_CACHED = 2_000
+"""Runs. A page that is polled has the same ones."""
 
 DETAIL_COLUMNS: tuple[ColumnElement[Any], ...] = tuple(
-    column for column in runs.c if column.name not in _NOT_SHOWN
+    column for column in runs.c if column.name not in _INTERNAL
 )
 SUMMARY_COLUMNS: tuple[ColumnElement[Any], ...] = tuple(
-    column for column in runs.c if column.name not in (*_NOT_SHOWN, *_OF_A_DETAIL)
+    column for column in runs.c if column.name not in (*_INTERNAL, *_DETAIL_ONLY)
 )
-# By position: to look up twenty names in every row takes longer than to check what they hold.
+# By position: looking up twenty names per row takes longer than validating the values.
 _DETAIL_FIELDS, _SUMMARY_FIELDS = (
     tuple("run_id" if column.name == "id" else column.name for column in columns)
     for columns in (DETAIL_COLUMNS, SUMMARY_COLUMNS)
 )
 
 
-@lru_cache(_NUM_REMEMBERED)
+@lru_cache(_NUM_CACHED)
 def run_of(row: tuple[Any, ...]) -> Run:
-    """The run in a row of `SUMMARY_COLUMNS`, as a driver gives it. The same row is always the same run."""
+    """The run in a row of `SUMMARY_COLUMNS`, as the driver returns it. Equal rows give the same object."""
     return Run.model_validate(_values(_SUMMARY_FIELDS, row))
 
 
@@ -103,7 +103,7 @@ def queued_row(run: NewRun, now: datetime) -> dict[str, Any]:
     """The row of a run that enters the queue."""
     request = run.request
     return {
-        **_row_of_new(run),
+        **_base_row(run),
         "created_at": now,
         "queued_at": now,
         "status": "queued",
@@ -114,40 +114,40 @@ def queued_row(run: NewRun, now: datetime) -> dict[str, Any]:
     }
 
 
-def outside_row(run: OutsideRun) -> dict[str, Any]:
-    """The row of a run that never was in the queue."""
+def unmanaged_row(run: UnmanagedRun) -> dict[str, Any]:
+    """The row of an unmanaged run."""
     return {
-        **_row_of_new(run.new),
+        **_base_row(run.new),
         "created_at": run.created_at,
         "queued_at": run.created_at,
         "started_at": run.created_at,
-        "status": run.standing.status,
+        "status": run.current.status,
         "priority": 0,
         "is_held": False,
         "device": run.new.request.device,
         "executor": "direct",
-        **end_values(run.standing),
+        **end_values(run.current),
     }
 
 
-def end_values(standing: OutsideStanding) -> dict[str, Any]:
-    """What is known at the end of a run."""
-    failure, figures = standing.failure, standing.figures
+def end_values(current: UnmanagedStatus) -> dict[str, Any]:
+    """The columns that are known at the end of a run."""
+    failure, figures = current.failure, current.figures
     return {
-        "finished_at": standing.finished_at,
-        "exit_code": standing.exit_code,
+        "finished_at": current.finished_at,
+        "exit_code": current.exit_code,
         "failure": None if failure is None else failure.model_dump_json(),
         "figures": None if figures is None else figures.model_dump_json(exclude_none=True),
     }
 
 
 def late_values(run: NewRun) -> dict[str, Any]:
-    """What the directory of a run did not tell yet when the run was seen to begin."""
-    row = _row_of_new(run)
+    """The columns that the directory of an unmanaged run may not have at its start."""
+    row = _base_row(run)
     return {name: row[name] for name in ("recipe_name", "dataset", "engine", "request", "plan")}
 
 
-def _row_of_new(run: NewRun) -> dict[str, Any]:
+def _base_row(run: NewRun) -> dict[str, Any]:
     return {
         "id": run.run_id,
         "recipe_name": run.recipe_name,

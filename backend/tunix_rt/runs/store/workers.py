@@ -37,12 +37,12 @@ class FlagRepository:
         self._engine = engine
 
     def is_queue_paused(self) -> bool:
-        """Whether workers are told to take nothing more."""
+        """Whether workers may take nothing."""
         with reading(self._engine) as connection:
             return bool(connection.execute(select(queue_is_paused())).scalar_one())
 
     def set_queue_paused(self, is_paused: bool) -> None:
-        """Tell workers to take nothing more, or to go on. Runs that have begun go on either way."""
+        """Stop workers from taking runs, or let them continue. Running runs are not affected."""
         with writing(self._engine) as connection:
             connection.execute(delete(service_flags).where(service_flags.c.name == _QUEUE_PAUSED))
             if is_paused:
@@ -51,7 +51,7 @@ class FlagRepository:
 
 
 def queue_is_paused() -> Exists:
-    """The same, as a condition of another statement."""
+    """Whether the queue is paused, as a condition of another statement."""
     return exists().where(service_flags.c.name == _QUEUE_PAUSED)
 
 
@@ -60,32 +60,32 @@ WAIT_BUCKETS_S = (1, 5, 15, 60, 300, 900, 3_600, 14_400, 86_400)
 
 @dataclass(frozen=True)
 class QueueFigures:
-    """The queue at one moment."""
+    """The state of the queue at one time."""
 
     num_runs: dict[str, int]
-    """By status; every status is there."""
+    """By status; all statuses are present."""
     num_tasks: dict[str, int]
     """Evaluations and exports, likewise."""
     num_waiting: int
     """Runs that a worker could take now."""
     oldest_wait_s: float
-    """How long the first of them has been waiting; 0 when none is."""
+    """How long the oldest of them has waited; 0 if there is none."""
     num_within: tuple[int, ...]
-    """How many runs began within each of `WAIT_BUCKETS_S` of being submitted."""
-    num_begun: int
+    """Number of runs that started within each of `WAIT_BUCKETS_S` after submission."""
+    num_started: int
     sum_wait_s: float
     num_lease_losses: int
     num_workers: dict[str, int]
     """By status."""
     running: tuple[str, ...]
-    """The ids of the runs that go on."""
+    """The ids of the running runs."""
 
 
 def queue_figures(engine: Engine, now: datetime) -> QueueFigures:
     """Read them in one transaction."""
     with reading(engine) as connection:
         num_waiting, oldest = _waiting(connection, now)
-        num_within, num_begun, sum_wait_s = _waits(connection)
+        num_within, num_started, sum_wait_s = _waits(connection)
         losses = select(func.count()).where(run_events.c.kind == "lease-lost")
         running = select(runs.c.id).where(runs.c.status == "running").order_by(runs.c.pk)
         return QueueFigures(
@@ -94,7 +94,7 @@ def queue_figures(engine: Engine, now: datetime) -> QueueFigures:
             num_waiting=num_waiting,
             oldest_wait_s=0.0 if oldest is None else max((now - oldest).total_seconds(), 0.0),
             num_within=num_within,
-            num_begun=num_begun,
+            num_started=num_started,
             sum_wait_s=sum_wait_s,
             num_lease_losses=int(connection.execute(losses).scalar_one()),
             num_workers=_counts(connection, workers.c.status),
@@ -119,11 +119,11 @@ def _waiting(connection: Connection, now: datetime) -> tuple[int, datetime | Non
 def _waits(connection: Connection) -> tuple[tuple[int, ...], int, float]:
     wait_s: ColumnElement[Any] = extract("epoch", runs.c.started_at) - extract("epoch", runs.c.created_at)
     within = [func.coalesce(func.sum(case((wait_s <= bound, 1), else_=0)), 0) for bound in WAIT_BUCKETS_S]
-    begun = select(*within, func.count(), func.coalesce(func.sum(wait_s), 0)).where(
+    started = select(*within, func.count(), func.coalesce(func.sum(wait_s), 0)).where(
         runs.c.started_at.is_not(None)
     )
-    *counts, num_begun, sum_wait_s = connection.execute(begun).one()
-    return tuple(map(int, counts)), int(num_begun), float(sum_wait_s)
+    *counts, num_started, sum_wait_s = connection.execute(started).one()
+    return tuple(map(int, counts)), int(num_started), float(sum_wait_s)
 
 
 class WorkerRepository:
@@ -133,17 +133,17 @@ class WorkerRepository:
         self._engine = engine
 
     def register(self, worker: Worker) -> None:
-        """Make a worker known, in place of one of the same id."""
+        """Add a worker, replacing one with the same id."""
         with writing(self._engine) as connection:
             connection.execute(delete(workers).where(workers.c.id == worker.worker_id))
             connection.execute(insert(workers), _row(worker))
 
     def beat(self, worker_id: str) -> bool:
-        """Count one beat of a worker; False when it is not known (any more)."""
+        """Count one heartbeat of a worker; False if it is unknown."""
         return self._changed(worker_id, beats=workers.c.beats + 1)
 
     def set_status(self, worker_id: str, status: WorkerStatus) -> bool:
-        """Say what a worker does; False when it is not known."""
+        """Set the status of a worker; False if it is unknown."""
         return self._changed(worker_id, status=status)
 
     def _changed(self, worker_id: str, **values: Any) -> bool:
@@ -153,19 +153,19 @@ class WorkerRepository:
         return changed.rowcount > 0
 
     def get(self, worker_id: str) -> Worker | None:
-        """The worker with this id; None when it is not known."""
+        """The worker with this id; None if it is unknown."""
         with reading(self._engine) as connection:
             row = connection.execute(select(workers).where(workers.c.id == worker_id)).one_or_none()
         return None if row is None else _worker(row)
 
     def list(self) -> tuple[Worker, ...]:
-        """Every worker, the newest first."""
+        """Every worker, newest first."""
         newest_first = select(workers).order_by(workers.c.started_at.desc(), workers.c.id)
         with reading(self._engine) as connection:
             return tuple(map(_worker, connection.execute(newest_first)))
 
     def forget(self, worker_id: str) -> None:
-        """Take a worker off the list."""
+        """Delete a worker."""
         with writing(self._engine) as connection:
             connection.execute(delete(workers).where(workers.c.id == worker_id))
 

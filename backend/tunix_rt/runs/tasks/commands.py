@@ -1,4 +1,4 @@
-"""tunix-rt tasks; what a worker's child runs."""
+"""tunix-rt tasks, and the command that a worker runs for a task."""
 
 import time
 from typing import Annotated, get_args
@@ -16,7 +16,7 @@ from tunix_rt.evaluation.predict import EvaluationProgress
 from tunix_rt.models.commands import exported
 from tunix_rt.models.export import ExportRequest
 from tunix_rt.models.find import find_model, resolve
-from tunix_rt.runs.tasks import service as looking
+from tunix_rt.runs.tasks import service
 from tunix_rt.runs.tasks.files import TaskDir
 from tunix_rt.runs.tasks.service import task_dir
 from tunix_rt.runs.tasks.store import TaskRepository
@@ -35,49 +35,51 @@ TaskId = Annotated[UUID, typer.Argument(metavar="TASK", help="Id of the task.")]
 
 
 def list_(
-    kind: Annotated[TaskKind | None, typer.Option(help="Only these.")] = None,
+    kind: Annotated[TaskKind | None, typer.Option(help="Only tasks of this kind.")] = None,
     model: Annotated[
-        str | None, typer.Option(help="Of this model: NAME:VERSION, or the id of a run.")
+        str | None, typer.Option(help="Only tasks of this model: NAME:VERSION, or the id of a run.")
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="At most this many.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="Maximum number of tasks.")] = 20,
     as_json: JsonFlag = False,
 ) -> None:
     """List tasks, newest first."""
     with opened_home() as home:
-        page = looking.list_tasks(home, TaskFilter(kind=kind, model=model), limit=limit, offset=0)
+        page = service.list_tasks(home, TaskFilter(kind=kind, model=model), limit=limit, offset=0)
     if as_json:
         print_json({"data": [task.to_json() for task in page.data], "total": page.pagination.total})
         return
-    rows = [(task.task_id, task.status, task.model, _asked(task), _outcome(task)) for task in page.data]
-    print_table(("id", "status", "model", "asked", "outcome"), rows)
+    rows = [
+        (task.task_id, task.status, task.model, _request_text(task), _outcome(task)) for task in page.data
+    ]
+    print_table(("id", "status", "model", "request", "outcome"), rows)
 
 
 def show(task: TaskId, as_json: JsonFlag = False) -> None:
-    """Show a task and the end of what it printed."""
+    """Show a task and the end of its output."""
     with opened_home() as home:
-        found, output = looking.get_task(home, task), looking.output_of(home, task)
+        found, output = service.get_task(home, task), service.output_of(home, task)
     if as_json:
         print_json(found.to_json())
         return
-    say(f"{found.task_id}  {found.status}  {found.model}: {_asked(found)}. {_outcome(found)}".rstrip())
+    say(f"{found.task_id}  {found.status}  {found.model}: {_request_text(found)}. {_outcome(found)}".rstrip())
     say(output.rstrip())
 
 
 def cancel(task: TaskId, as_json: JsonFlag = False) -> None:
-    """Stop a task. An evaluation keeps its answers: asked for again, it goes on where it stopped."""
+    """Cancel a task. An evaluation keeps its answers: requested again, it resumes."""
     with opened_home() as home:
         found = TaskRepository(home.database).cancel(task)
     print_json(found.to_json()) if as_json else say(f"{found.task_id}  {found.status}")
 
 
 def remove(task: TaskId, as_json: JsonFlag = False) -> None:
-    """Forget a task and the files that it exported; an evaluation stays."""
+    """Remove a task and its exported files; an evaluation stays."""
     with opened_home() as home:
-        looking.remove_task(home, task)
+        service.remove_task(home, task)
     print_json({"removed": str(task)}) if as_json else say(f"removed {task}")
 
 
-def _asked(task: Task) -> str:
+def _request_text(task: Task) -> str:
     request = task.request
     if isinstance(request, EvaluateModel):
         return f"evaluate on {request.eval_set}"
@@ -92,7 +94,7 @@ def _outcome(task: Task) -> str:
     if task.result is None:
         return ""
     if task.result.export is not None:
-        return "the same model" if task.result.export.passed else "not the same model"
+        return "verified" if task.result.export.passed else "verification failed"
     return f"evaluation {task.result.evaluation_id}"
 
 
@@ -101,43 +103,43 @@ _WRITE_EVERY_S = 0.5
 
 def carry_out(
     task: Annotated[UUID, typer.Argument(help="Id of the task.")],
-    device: Annotated[DeviceName, typer.Option(help="Where it is done.")] = "auto",
+    device: Annotated[DeviceName, typer.Option(help="The device to use.")] = "auto",
 ) -> None:
-    """Do a task that a worker has taken."""
+    """Run a task that a worker has claimed."""
     with opened_home() as home:
-        asked, view = TaskRepository(home.database).get(task), _ProgressFile(task_dir(home, task))
-        if isinstance(asked.request, EvaluateModel):
-            result = _evaluated(home, asked, asked.request, device, view)
+        claimed, view = TaskRepository(home.database).get(task), _ProgressFile(task_dir(home, task))
+        if isinstance(claimed.request, EvaluateModel):
+            result = _evaluate(home, claimed, claimed.request, device, view)
         else:
-            result = _exported(home, asked, asked.request, device, view)
+            result = _export(home, claimed, claimed.request, device, view)
         task_dir(home, task).write_result(result)
 
 
 class _ProgressFile:
-    """Writes how far a task is into its directory, and what a person may read into its output."""
+    """Writes the progress of a task into its directory, and messages into its output."""
 
     def __init__(self, directory: TaskDir) -> None:
         self._directory = directory
         self._last_s = float("-inf")
 
     def show_line(self, text: str) -> None:
-        """The next stage."""
+        """Start the next stage."""
         note(text)
         self._directory.write_progress(TaskProgress(stage=text))
 
     def show_hashing(self, fraction: float) -> None:
-        """Reading the weights takes a while for a large model."""
+        """Report how much of the weights is hashed."""
         if self._is_due(is_last=fraction == 1):
             self._directory.write_progress(TaskProgress(stage=f"reading the weights, {fraction:.0%}"))
 
     def show_progress(self, progress: EvaluationProgress) -> None:
-        """So many texts are written."""
+        """Report how many answers are generated."""
         if not self._is_due(is_last=progress.num_done == progress.num_total):
             return
         note(str(progress))
         self._directory.write_progress(
             TaskProgress(
-                stage="writing the answers",
+                stage="generating answers",
                 num_done=progress.num_done,
                 num_total=progress.num_total,
                 tokens_per_s=round(progress.tokens_per_s, 1),
@@ -151,34 +153,36 @@ class _ProgressFile:
         return is_due
 
 
-def _evaluated(
-    home: Home, task: Task, asked: EvaluateModel, device: DeviceName, view: _ProgressFile
+def _evaluate(
+    home: Home, task: Task, request: EvaluateModel, device: DeviceName, view: _ProgressFile
 ) -> TaskResult:
     view.show_line("loading the model")
     name = find_served(home, task.model).argument
-    # An adapter on random weights is only right on those that its own engine draws.
+    # An adapter on random weights needs the engine that initialized those weights.
     drawn_by = find_model(home.settings, name).drawn_by
     resumed = next((engine for engine in get_args(EngineName) if engine == drawn_by), None)
-    choice = chosen_engine(asked.engine, device, resumed=resumed)
+    choice = chosen_engine(request.engine, device, resumed=resumed)
     note(str(choice))
-    request = EvaluationRequest(
+    options = EvaluationRequest(
         model=name,
-        evalset=asked.eval_set,
-        decoding=asked.decoding,
-        is_lenient=asked.is_lenient,
+        evalset=request.eval_set,
+        decoding=request.decoding,
+        is_lenient=request.is_lenient,
         device=DeviceRequest(device),
-        limit=asked.limit,
+        limit=request.limit,
         evaluation_id=task.task_id,
     )
-    evaluation = evaluate(home, WritingEngine(choice.name), request, view)
+    evaluation = evaluate(home, WritingEngine(choice.name), options, view)
     return TaskResult(evaluation_id=evaluation.evaluation_id)
 
 
-def _exported(
-    home: Home, task: Task, asked: ExportModel, device: DeviceName, view: _ProgressFile
+def _export(
+    home: Home, task: Task, request: ExportModel, device: DeviceName, view: _ProgressFile
 ) -> TaskResult:
     directory = task_dir(home, task.task_id)
-    output = directory.archive if asked.form == "zip" else directory.export
-    request = ExportRequest(resolve(home, task.model), asked.form, output, asked.dtype, DeviceRequest(device))
-    view.show_line("packing and reading back" if asked.form == "zip" else "loading the model")
-    return TaskResult(export=exported(home, request, asked.engine, view.show_line))
+    output = directory.archive if request.form == "zip" else directory.export
+    options = ExportRequest(
+        resolve(home, task.model), request.form, output, request.dtype, DeviceRequest(device)
+    )
+    view.show_line("packing and verifying" if request.form == "zip" else "loading the model")
+    return TaskResult(export=exported(home, options, request.engine, view.show_line))

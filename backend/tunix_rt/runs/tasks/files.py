@@ -1,9 +1,9 @@
 """tasks/<id>: progress, result, exported files.
 
 tasks/<task_id>/output.log     and the other files of a job directory
-tasks/<task_id>/progress.json  how far it is
-tasks/<task_id>/export/        what an export wrote; of a zip, the file and its report
-tasks/<task_id>/result.json    written last: what came out
+tasks/<task_id>/progress.json  its progress
+tasks/<task_id>/export/        the exported files; for a zip, the file and its report
+tasks/<task_id>/result.json    its result, written last
 """
 
 import shutil
@@ -31,47 +31,47 @@ class TaskDir:
 
     @property
     def job_dir(self) -> JobDir:
-        """The same directory, as whoever supervises its processes sees it."""
+        """The same directory, as a job directory."""
         return JobDir(self.path)
 
     @property
     def export(self) -> Path:
-        """Directory of what was exported."""
+        """Directory of the exported files."""
         return self.path / "export"
 
     @property
     def archive(self) -> Path:
-        """What an export as a zip wrote."""
+        """The file of a zip export."""
         return self.export / "model.zip"
 
     @property
     def result(self) -> Path:
-        """What came out."""
+        """Its result."""
         return self.path / "result.json"
 
     @property
     def progress(self) -> Path:
-        """How far it is."""
+        """Its progress."""
         return self.path / "progress.json"
 
     def read_progress(self) -> TaskProgress | None:
-        """How far it is; None before it has begun."""
+        """Its progress; None before it has started."""
         return _read(self.progress, TaskProgress)
 
     def write_progress(self, progress: TaskProgress) -> None:
-        """Say how far it is."""
+        """Write its progress."""
         write_json_atomically(self.progress, progress.to_json(), what="writing the progress of a task")
 
     def read_result(self) -> TaskResult | None:
-        """What came out; None before its end."""
+        """Its result; None before it has succeeded."""
         return _read(self.result, TaskResult)
 
     def write_result(self, result: TaskResult) -> None:
-        """Write what came out. Last of all: whoever finds it finds everything else too."""
+        """Write its result, last of all: a task with a result is complete."""
         write_json_atomically(self.result, result.to_json(), what="writing the result of a task")
 
     def clear(self) -> None:
-        """Remove what an earlier attempt made; its output stays."""
+        """Remove the files of an earlier attempt; its output stays."""
         with storage_errors("clearing the directory of a task"):
             self.result.unlink(missing_ok=True)
             self.progress.unlink(missing_ok=True)
@@ -85,16 +85,16 @@ class TaskDir:
                 shutil.rmtree(self.path)
 
     def zip_of_export(self) -> Iterator[bytes]:
-        """The exported files as one archive, made while it is sent."""
+        """The exported files as a zip, created while it is sent."""
         files = sorted(path for path in self.export.rglob("*") if path.is_file())
-        return zip_pieces((path.relative_to(self.export).as_posix(), file_pieces(path)) for path in files)
+        return zip_pieces((path.relative_to(self.export).as_posix(), file_chunks(path)) for path in files)
 
 
-def file_pieces(path: Path) -> Iterator[bytes]:
-    """The pieces of a file, read while they are sent."""
+def file_chunks(path: Path) -> Iterator[bytes]:
+    """The chunks of a file, read while they are sent."""
     with path.open("rb") as file:
-        while piece := file.read(PIECE_BYTES):
-            yield piece
+        while chunk := file.read(PIECE_BYTES):
+            yield chunk
 
 
 def _read(path: Path, kind: type[_Record]) -> _Record | None:

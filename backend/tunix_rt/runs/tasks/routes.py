@@ -11,8 +11,8 @@ from tunix_rt.base.http.routing import CheckedRoute, Limit, Offset, OpenHome
 from tunix_rt.base.http.transfers import text_answer
 from tunix_rt.base.records import StorableText
 from tunix_rt.engines.training.types import RunStatus
-from tunix_rt.runs.tasks import service as looking
-from tunix_rt.runs.tasks.service import ask_for
+from tunix_rt.runs.tasks import service
+from tunix_rt.runs.tasks.service import submit_task
 from tunix_rt.runs.tasks.store import TaskRepository
 from tunix_rt.runs.tasks.types import Task, TaskFilter, TaskKind, TaskRequest
 
@@ -28,10 +28,10 @@ router = APIRouter(prefix="/api/tasks", tags=["tasks"], responses=error_response
 def post_task(request: TaskRequest, home: OpenHome) -> Task:
     """Put an evaluation or an export into the queue.
 
-    404 if model or eval set is unknown, 422 if it cannot be exported like that, 501 if a checker's extra is
-    not installed.
+    404 if the model or the eval set is unknown, 422 if the model cannot be exported in that form, 501 if the
+    extra of a checker is not installed.
     """
-    return ask_for(home, request)
+    return submit_task(home, request)
 
 
 @router.get("", response_model_exclude_none=True)
@@ -44,21 +44,21 @@ def get_tasks(
     status: Annotated[list[RunStatus] | None, Query(description="any of these")] = None,
     limit: Limit = 20,
     offset: Offset = 0,
-) -> looking.TaskList:
+) -> service.TaskList:
     """A page of tasks, newest first, with the total."""
     criteria = TaskFilter(kind=kind, model=model, status=tuple(status or ()))
-    return looking.list_tasks(home, criteria, limit=limit, offset=offset)
+    return service.list_tasks(home, criteria, limit=limit, offset=offset)
 
 
 @router.get("/{task_id}", responses=error_responses(404), response_model_exclude_none=True)
 def get_task(task_id: UUID, home: OpenHome) -> Task:
-    """A task: what was asked, how far it is, what came out. 404 if unknown."""
-    return looking.get_task(home, task_id)
+    """A task: request, progress and result. 404 if unknown."""
+    return service.get_task(home, task_id)
 
 
 @router.post("/{task_id}/cancel", responses=error_responses(404, 409), response_model_exclude_none=True)
 def cancel_task(task_id: UUID, home: OpenHome) -> Task:
-    """Stop a task. An evaluation keeps its answers: asked again, it goes on. 404 if unknown, 409 if ended."""
+    """Cancel a task. An evaluation keeps its answers for the next request. 404 if unknown, 409 if ended."""
     return TaskRepository(home.database).cancel(task_id)
 
 
@@ -66,8 +66,8 @@ def cancel_task(task_id: UUID, home: OpenHome) -> Task:
     "/{task_id}/output", response_class=Response, responses=error_responses(404) | text_answer("text/plain")
 )
 def get_output(task_id: UUID, home: OpenHome) -> PlainTextResponse:
-    """The end of what it printed. 404 if unknown."""
-    return PlainTextResponse(looking.output_of(home, task_id))
+    """The end of its output. 404 if unknown."""
+    return PlainTextResponse(service.output_of(home, task_id))
 
 
 @router.get(
@@ -76,14 +76,14 @@ def get_output(task_id: UUID, home: OpenHome) -> PlainTextResponse:
     response_class=StreamingResponse,
 )
 def download_export(task_id: UUID, home: OpenHome) -> StreamingResponse:
-    """The exported files with their report, as a zip. 404 if unknown, 409 if it has exported nothing."""
-    report, pieces = looking.exported(home, task_id)
+    """The exported files with their report, as a zip. 404 if unknown, 409 if there is no export."""
+    report, chunks = service.exported(home, task_id)
     name = f"{report.version.replace(':', '-')}-{report.form}.zip"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return StreamingResponse(pieces, media_type="application/zip", headers=headers)
+    return StreamingResponse(chunks, media_type="application/zip", headers=headers)
 
 
 @router.delete("/{task_id}", status_code=status.HTTP_204_NO_CONTENT, responses=error_responses(404, 409))
 def delete_task(task_id: UUID, home: OpenHome) -> None:
-    """Forget a task and its exported files; an evaluation stays. 404 if unknown, 409 until it has ended."""
-    looking.remove_task(home, task_id)
+    """Remove a task and its exported files; an evaluation stays. 404 if unknown, 409 until it has ended."""
+    service.remove_task(home, task_id)

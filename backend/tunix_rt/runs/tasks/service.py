@@ -14,38 +14,42 @@ from tunix_rt.evaluation.scoring.checkers.check import require_checkers
 from tunix_rt.models.export import require_form
 from tunix_rt.models.find import resolve
 from tunix_rt.models.types import ExportReport
-from tunix_rt.runs.tasks.files import TaskDir, file_pieces
+from tunix_rt.runs.tasks.files import TaskDir, file_chunks
 from tunix_rt.runs.tasks.store import TaskRepository
 from tunix_rt.runs.tasks.types import EvaluateModel, ExportModel, Task, TaskFilter, TaskRequest
 from tunix_rt.runs.types import ACTIVE
 from tunix_rt.serving.names import find_served
 
 
-def ask_for(home: Home, request: TaskRequest) -> Task:
+def submit_task(home: Home, request: TaskRequest) -> Task:
     """Put a task into the queue.
 
     Raises:
         NotFoundError: There is no such model or eval set.
-        InvalidInputError: It cannot be exported like that, or there are fewer items than asked for.
+        InvalidInputError: It cannot be exported in that form, or the eval set is smaller than `limit`.
         DataError: The eval set cannot be used.
-        MissingExtraError: A checker that it needs is not installed.
+        MissingExtraError: The extra of a checker is not installed.
     """
-    model = _evaluable(home, request) if isinstance(request, EvaluateModel) else _exportable(home, request)
+    model = (
+        _resolve_evaluation(home, request)
+        if isinstance(request, EvaluateModel)
+        else _resolve_export(home, request)
+    )
     return TaskRepository(home.database).add(uuid4(), model, request)
 
 
-def _evaluable(home: Home, request: EvaluateModel) -> str:
+def _resolve_evaluation(home: Home, request: EvaluateModel) -> str:
     evalset = named_evalset(home.settings, request.eval_set)
     if request.limit is not None and request.limit > len(evalset.items):
         raise InvalidInputError(
             f"{request.eval_set} has {len(evalset.items)} items, fewer than {request.limit}.",
-            next_step="Ask for fewer, or leave the limit out.",
+            next_step="Lower the limit, or leave it out.",
         )
     require_checkers(evalset.items)
     return find_served(home, request.model).root
 
 
-def _exportable(home: Home, request: ExportModel) -> str:
+def _resolve_export(home: Home, request: ExportModel) -> str:
     version = resolve(home, request.model)
     require_form(version, request.form)
     return version.reference
@@ -60,17 +64,17 @@ class TaskList(BaseModel):
 
 
 def task_dir(home: Home, task_id: UUID) -> TaskDir:
-    """Where the files of a task lie."""
+    """The directory of a task."""
     return TaskDir(home.settings.tasks_dir / str(task_id))
 
 
 def get_task(home: Home, task_id: UUID) -> Task:
-    """A task and how far it is, or NotFoundError."""
+    """A task with its progress, or NotFoundError."""
     return _with_progress(home, TaskRepository(home.database).get(task_id))
 
 
 def list_tasks(home: Home, criteria: TaskFilter, *, limit: int, offset: int) -> TaskList:
-    """A page of tasks, newest first, with how far those are that are under way."""
+    """A page of tasks, newest first, with the progress of running ones."""
     page = TaskRepository(home.database).list(criteria, limit=limit, offset=offset)
     return TaskList(
         data=tuple(_with_progress(home, task) for task in page.data),
@@ -79,38 +83,38 @@ def list_tasks(home: Home, criteria: TaskFilter, *, limit: int, offset: int) -> 
 
 
 def output_of(home: Home, task_id: UUID) -> str:
-    """The end of what a task printed, or NotFoundError."""
+    """The end of the output of a task, or NotFoundError."""
     TaskRepository(home.database).get(task_id)
     return redacted(task_dir(home, task_id).job_dir.output_tail())
 
 
 def remove_task(home: Home, task_id: UUID) -> None:
-    """Forget a task that has ended, with the files that it exported; an evaluation stays.
+    """Remove a task that has ended, with its exported files; an evaluation stays.
 
     Raises:
         NotFoundError: There is no such task.
-        ConflictError: It is queued or under way.
+        ConflictError: It is queued or running.
     """
     TaskRepository(home.database).remove(task_id)
     task_dir(home, task_id).remove()
 
 
 def exported(home: Home, task_id: UUID) -> tuple[ExportReport, Iterator[bytes]]:
-    """What an export says of itself, and its files as a zip.
+    """The report of an export, and its files as a zip.
 
     Raises:
         NotFoundError: There is no such task.
-        ConflictError: It has exported nothing.
+        ConflictError: There is no export.
     """
     task = TaskRepository(home.database).get(task_id)
     report = None if task.result is None else task.result.export
     if report is None:
         raise ConflictError(
-            f"The task {task_id} has exported nothing: it is {task.status}.",
-            next_step="Download the files of an export that succeeded.",
+            f"The task {task_id} has no export: it is {task.status}.",
+            next_step="Download the files of a successful export task.",
         )
     files = task_dir(home, task_id)
-    return report, file_pieces(files.archive) if report.form == "zip" else files.zip_of_export()
+    return report, file_chunks(files.archive) if report.form == "zip" else files.zip_of_export()
 
 
 def _with_progress(home: Home, task: Task) -> Task:

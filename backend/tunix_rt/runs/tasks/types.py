@@ -16,73 +16,73 @@ TaskKind = Literal["evaluation", "export"]
 ModelWord = Annotated[str, Field(min_length=1, max_length=256)]
 
 
-class _Asked(Record):
+class _TaskOptions(Record):
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     engine: Literal["auto", "jax", "torch"] = "auto"
     device: Literal["auto", "cpu", "gpu", "tpu"] = "auto"
 
 
-class EvaluateModel(_Asked):
-    """Let a model answer an eval set, and judge what it writes."""
+class EvaluateModel(_TaskOptions):
+    """Evaluate a model on an eval set."""
 
     kind: Literal["evaluation"]
     model: ModelWord
     """A registered model (`name`, `name@alias`, `name:version`) or the id of a run. Never a path."""
     eval_set: Word
-    """Name of a shipped eval set or of one in the home's `evalsets/`."""
+    """Name of a shipped eval set or of one in `evalsets/` of the home."""
     decoding: Decoding = Decoding()
     is_lenient: bool = False
-    """Also look for answers in phrases and last numbers, counted apart."""
+    """Also extract answers from phrases and last numbers, reported separately."""
     limit: Annotated[int, Field(ge=1)] | None = None
-    """Only the first items: another eval set, and so not comparable with the whole one."""
+    """Only the first items: not comparable with the whole eval set."""
 
 
-class ExportModel(_Asked):
-    """Write a registered model for other programs, and prove that it is the same."""
+class ExportModel(_TaskOptions):
+    """Export a registered model, and verify the export."""
 
     kind: Literal["export"]
     model: ModelWord
     """A registered model (`name`, `name@alias`, `name:version`)."""
     form: ExportForm
-    """merged: a whole model; adapter: as PEFT loads it; zip: what was registered."""
+    """merged: a whole model; adapter: for PEFT; zip: the registered files."""
     dtype: Literal["auto", "float32", "bfloat16"] = "auto"
-    """Of merged weights. auto: as the base model has them."""
+    """Of merged weights. auto: that of the base model."""
 
 
 TaskRequest = Annotated[EvaluateModel | ExportModel, Field(discriminator="kind")]
 
 
 class TaskProgress(Record):
-    """How far a task is, in its own words. The content of its `progress.json`."""
+    """The progress of a task: the content of its `progress.json`."""
 
     stage: str
-    """What it does now: `writing the answers`."""
+    """The current stage: `generating answers`."""
     num_done: Count | None = None
     num_total: Count | None = None
     tokens_per_s: float | None = None
 
 
 class TaskResult(Record):
-    """What a task made. The content of its `result.json`, which is written last."""
+    """The result of a task: the content of its `result.json`, which is written last."""
 
     evaluation_id: UUID | None = None
     export: ExportReport | None = None
 
 
 class Task(Record):
-    """One task. Its states are those of a run."""
+    """One task. It has the states of a run."""
 
     task_id: UUID
     status: RunStatus
     created_at: datetime
     model: str
-    """What the request's name meant when it was asked: `name:version`, or the id of a run."""
+    """The model that the request resolved to: `name:version`, or the id of a run."""
     request: TaskRequest
     num_attempts: Count
-    """How often a worker has taken it."""
+    """How often a worker has claimed it."""
     num_failures: Count
-    """How often it broke down for reasons outside of it."""
+    """Number of infrastructure failures."""
     not_before: datetime | None = None
     """A retry waits until then."""
     worker_id: str | None = None
@@ -96,7 +96,7 @@ class Task(Record):
 
 
 class TaskClaim(Record):
-    """What a worker gets when it takes a task."""
+    """What a worker gets when it claims a task."""
 
     lease: Lease
     """Its `run_id` is the id of the task."""
@@ -104,7 +104,7 @@ class TaskClaim(Record):
 
 
 class TaskFilter(Record):
-    """Which tasks are meant. Everything given must hold; nothing given means all of them."""
+    """A filter of tasks: all given conditions must hold; none given means all tasks."""
 
     kind: TaskKind | None = None
     model: str | None = None
@@ -114,7 +114,7 @@ class TaskFilter(Record):
 
 
 class TaskPage(Record):
-    """A page of tasks, and how many there are in all."""
+    """A page of tasks, and the number of all that match."""
 
     data: tuple[Task, ...]
     total: Count

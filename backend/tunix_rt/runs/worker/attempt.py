@@ -1,7 +1,8 @@
-"""One attempt at a run, its event log, stop requests."""
+"""One attempt at a run or a task: its child, its events, stop requests, its end."""
 
 import logging
 import threading
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -12,104 +13,78 @@ from pydantic import JsonValue, ValidationError
 from tunix_rt.base.errors import StorageError, TunixRTError
 from tunix_rt.base.files.locks import is_held
 from tunix_rt.base.home import Home
+from tunix_rt.base.logs import redacted
 from tunix_rt.engines.training.run_dir import RunDir
 from tunix_rt.engines.training.types import RunFailure, RunManifest
-from tunix_rt.runs.executors.base import Child, ChildExit, Executor, Job, evaluation_command, training_job
+from tunix_rt.runs.executors.base import (
+    Child,
+    ChildExit,
+    Executor,
+    Job,
+    evaluation_command,
+    task_job,
+    training_job,
+)
 from tunix_rt.runs.executors.local import LocalExecutor
 from tunix_rt.runs.executors.processes import wait_until
 from tunix_rt.runs.files import AttemptRecord
 from tunix_rt.runs.store.repository import RunRepository
+from tunix_rt.runs.store.transitions import NewEvent
+from tunix_rt.runs.tasks.files import TaskDir
+from tunix_rt.runs.tasks.store import TaskRepository
+from tunix_rt.runs.tasks.types import TaskClaim
 from tunix_rt.runs.types import BeatAnswer, Claim, Lease, ServiceEventKind, Slot
 from tunix_rt.runs.worker.heartbeat import Heartbeat
 from tunix_rt.runs.worker.outcome import (
     AttemptEnd,
     Finished,
     Outcome,
-    PutBack,
+    Requeued,
     StopReason,
+    describe_exit,
     failures_so_far,
-    given_up,
-    outcome_of,
-    what_happened,
+    gave_up,
+    run_outcome,
+    task_outcome,
 )
 
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class _Note:
-    kind: ServiceEventKind
-    message: str
-    details: dict[str, JsonValue]
-
-
-class Diary:
-    """Notes are kept until the database takes them, and reach it in order; the end comes last."""
+class EventLog:
+    """Events of a run, kept until the database takes them, in order."""
 
     def __init__(self, runs: RunRepository, lease: Lease) -> None:
         self._runs = runs
         self._lease = lease
-        self._notes: deque[_Note] = deque()
+        self._pending: deque[NewEvent] = deque()
         self._writing = threading.Lock()
         self.is_closed = False
-        """Whether nothing more can be written: the lease is lost, or the end is written."""
+        """Whether the lease is lost: nothing more can be written."""
 
-    def note(self, kind: ServiceEventKind, message: str, **details: JsonValue) -> None:
-        """Something has happened."""
-        self._notes.append(_Note(kind, message, details))
+    def add(self, kind: ServiceEventKind, message: str, **details: JsonValue) -> None:
+        """Add an event, to be written by the next `flush`."""
+        self._pending.append(NewEvent(kind, message, details))
 
-    def write_notes(self) -> None:
-        """Write down what is not written yet.
+    def flush(self) -> None:
+        """Write the pending events.
 
         Raises:
-            StorageError: The database is away; nothing is forgotten.
+            StorageError: The database is away; no event is lost.
         """
         with self._writing:
-            while self._notes and not self.is_closed:
-                note = self._notes[0]
-                self.is_closed = not self._runs.event(self._lease, note.kind, note.message, note.details)
-                self._notes.popleft()
-
-    def write_end(self, outcome: Outcome, *, retry_s: float, must_leave: threading.Event) -> None:
-        """Write the end, as often as it takes: what was trained is on the disk, only the queue is behind."""
-        while not self.is_closed:
-            try:
-                self.write_notes()
-                is_written = not self.is_closed and self._write(outcome)
-                self.is_closed = True
-            except StorageError as error:
-                logger.warning("the end of %s is not written yet: %s", self._lease.run_id, error)
-                if must_leave.wait(retry_s):
-                    return
-            else:
-                logger.info("%s: %s", self._lease.run_id, outcome.message if is_written else "lost")
-
-    def _write(self, outcome: Outcome) -> bool:
-        return self._finish(outcome) if isinstance(outcome, Finished) else self._requeue(outcome)
-
-    def _finish(self, end: Finished) -> bool:
-        return self._runs.finish(
-            self._lease,
-            end.status,
-            end.message,
-            exit_code=end.exit_code,
-            failure=end.failure,
-            figures=end.figures,
-        )
-
-    def _requeue(self, end: PutBack) -> bool:
-        not_before = datetime.now(UTC) + timedelta(seconds=end.wait_s) if end.wait_s else None
-        return self._runs.requeue(
-            self._lease, end.kind, end.message, not_before=not_before, num_failures=end.num_failures
-        )
+            while self._pending and not self.is_closed:
+                event = self._pending[0]
+                self.is_closed = not self._runs.event(self._lease, event.kind, event.message, event.details)
+                self._pending.popleft()
 
 
 _POLL_S = 0.2
-_NOT_STARTED = ChildExit(None, detail="It was stopped before it began.")
+_NOT_STARTED = ChildExit(None, detail="It was stopped before it started.")
 
 
-class Steering:
-    """Carries the wish to stop to the child. `ask` and `kill` may be called by any thread."""
+class StopController:
+    """Passes stop requests on to a child. `request` and `kill` may be called by any thread."""
 
     def __init__(self, heartbeat: Heartbeat, *, lease_s: float) -> None:
         self._heartbeat = heartbeat
@@ -117,43 +92,162 @@ class Steering:
         self.reason: StopReason | None = None
         """The first reason counts; the queue knows of a later cancel by itself."""
         self._is_stopping = False
-        self._must_die = False
+        self._is_kill_requested = False
         self._changed = threading.Event()
 
-    def ask(self, reason: StopReason) -> None:
-        """Stop it, and let it save first."""
+    def request(self, reason: StopReason) -> None:
+        """Stop the child after it has saved."""
         self.reason = self.reason or reason
         self._changed.set()
 
     def kill(self) -> None:
-        """End it at once."""
-        self._must_die = True
+        """Kill the child at once."""
+        self._is_kill_requested = True
         self._changed.set()
 
-    def watch(self, start: Callable[[], Child], on_stopping: Callable[[StopReason], None]) -> ChildExit:
-        """Start the child and see it to its end; told when it is asked to stop."""
-        if self.reason is not None or self._must_die:
+    def run_child(self, start: Callable[[], Child], on_stopping: Callable[[StopReason], None]) -> ChildExit:
+        """Start the child and wait for its end, passing on stop requests meanwhile."""
+        if self.reason is not None or self._is_kill_requested:
             return _NOT_STARTED
         child = start()
         try:
             while (how := child.poll()) is None:
-                self._steer(child, on_stopping)
+                # On this machine's clock: before others may take the run, nothing of it runs here.
+                if self._heartbeat.silence_s() > self._lease_s:
+                    self.request("database-away")
+                if self._is_kill_requested:
+                    child.kill()
+                elif self.reason is not None and not self._is_stopping:
+                    self._is_stopping = True
+                    child.stop()
+                    on_stopping(self.reason)
                 self._changed.wait(_POLL_S)
                 self._changed.clear()
         finally:
             child.close()
         return how
 
-    def _steer(self, child: Child, on_stopping: Callable[[StopReason], None]) -> None:
-        # On our own clock: when others may take it, nothing of it runs here any more.
-        if self._heartbeat.silence_s() > self._lease_s:
-            self.ask("silence")
-        if self._must_die:
-            child.kill()
-        elif self.reason is not None and not self._is_stopping:
-            self._is_stopping = True
-            child.stop()
-            on_stopping(self.reason)
+
+@dataclass(frozen=True)
+class WorkerContext:
+    """What the attempts of a worker share."""
+
+    home: Home
+    executor: Executor
+    evaluator: Executor
+    """Evaluates trained models. Results go into the database, so it always runs on this machine."""
+    task_executor: LocalExecutor
+    """Runs tasks, on this machine for the same reason."""
+    heartbeat: Heartbeat
+    must_exit: threading.Event
+    """Set when the worker no longer waits for an unavailable database."""
+
+
+class Attempt(ABC):
+    """A claimed run or task. `run` does it; any thread may call the rest."""
+
+    def __init__(self, context: WorkerContext, lease: Lease, slot: Slot) -> None:
+        self._context = context
+        self._settings = context.home.settings
+        self.lease = lease
+        self.slot = slot
+        self._is_lost = False
+        self._stop = StopController(context.heartbeat, lease_s=self._settings.worker_lease_s)
+
+    def on_beat(self, answer: BeatAnswer) -> None:
+        """Stop if somebody has cancelled or paused it."""
+        if answer.status == "cancelling":
+            self.request_stop("cancel")
+        elif answer.is_held:
+            self.request_stop("pause")
+
+    def request_stop(self, reason: StopReason) -> None:
+        """Stop with a checkpoint; an evaluation keeps its answers."""
+        self._stop.request(reason)
+
+    def lose(self) -> None:
+        """Another worker has the lease: kill everything, write nothing more."""
+        self._is_lost = True
+        self.kill()
+
+    def kill(self) -> None:
+        """Kill the child at once."""
+        self._stop.kill()
+
+    @abstractmethod
+    def write_events(self) -> None:
+        """Write the events so far; StorageError while the database is away."""
+
+    @abstractmethod
+    def _execute(self) -> Outcome:
+        """Do the work."""
+
+    @abstractmethod
+    def _write_outcome(self, outcome: Outcome, not_before: datetime | None) -> bool:
+        """Write the end; False if the lease is lost."""
+
+    def run(self) -> None:
+        """Do the work and write its end, retrying while the database is away: the results are on disk."""
+        try:
+            outcome = self._execute()
+            while not self._is_lost:
+                wait_s = outcome.wait_s if isinstance(outcome, Requeued) else 0.0
+                not_before = datetime.now(UTC) + timedelta(seconds=wait_s) if wait_s else None
+                try:
+                    is_written = self._write_outcome(outcome, not_before)
+                except StorageError as error:
+                    logger.warning("the end of %s is not written yet: %s", self.lease.run_id, error)
+                    if self._context.must_exit.wait(self._settings.worker_beat_s):
+                        return
+                else:
+                    logger.info("%s: %s", self.lease.run_id, outcome.message if is_written else "lost")
+                    return
+        finally:
+            # In any case: a run that nobody works on must not keep its lease.
+            self._context.heartbeat.remove(self)
+
+
+class TaskAttempt(Attempt):
+    """A claimed task."""
+
+    def __init__(self, context: WorkerContext, claim: TaskClaim, slot: Slot) -> None:
+        super().__init__(context, claim.lease, slot)
+        self._task = claim.task
+        self._dir = TaskDir(self._settings.tasks_dir / claim.lease.run_id)
+
+    def write_events(self) -> None:
+        """Tasks have no events."""
+
+    def _execute(self) -> Outcome:
+        try:
+            job = task_job(self._settings, self._task, self.slot)
+            executor = self._context.task_executor
+            executor.adopt_or_clear(job.job_dir)
+            self._dir.clear()
+            how = self._stop.run_child(lambda: executor.start(job), lambda _reason: None)
+        except TunixRTError as error:
+            failure = RunFailure(
+                code=error.code, detail=redacted(error.detail), next_step=redacted(error.next_step)
+            )
+            return Finished("failed", failure.detail, failure=failure)
+        end = AttemptEnd(
+            f"tunix-rt tasks show {self.lease.run_id}",
+            how,
+            self._stop.reason,
+            self._task.num_failures,
+            failure=job.job_dir.read_error(),
+            result=self._dir.read_result(),
+            output_tail=job.job_dir.output_tail(),
+        )
+        return task_outcome(end, max_failures=self._settings.run_max_failures)
+
+    def _write_outcome(self, outcome: Outcome, not_before: datetime | None) -> bool:
+        tasks = TaskRepository(self._context.home.database)
+        if isinstance(outcome, Requeued):
+            return tasks.requeue(self.lease, not_before=not_before, num_failures=outcome.num_failures)
+        if outcome.status != "succeeded":
+            self._dir.clear()
+        return tasks.finish(self.lease, outcome.status, failure=outcome.failure, result=outcome.result)
 
 
 _LOST_TOO_OFTEN = ChildExit(None, detail="Its worker was lost.", is_infrastructure=True)
@@ -161,175 +255,141 @@ _STOPPING: dict[StopReason, str] = {
     "cancel": "Asked to save and stop.",
     "pause": "Asked to save and stop, to be resumed later.",
     "drain": "Asked to save and stop: the worker is shutting down.",
-    "silence": "Asked to save and stop: the database does not answer.",
+    "database-away": "Asked to save and stop: the database does not answer.",
 }
 
 
-@dataclass(frozen=True)
-class Workplace:
-    """What the attempts of a worker share."""
+class RunAttempt(Attempt):
+    """A claimed run."""
 
-    home: Home
-    executor: Executor
-    evaluator: Executor
-    """Evaluates what was trained. Its results go into the database, so that it is always this machine."""
-    task_executor: LocalExecutor
-    """Carries tasks out, on this machine for the same reason."""
-    heartbeat: Heartbeat
-    must_leave: threading.Event
-    """No patience is left with a database that is away."""
-
-
-class Attempt:
-    """A claimed run in the hands of this worker. `run` is its story; the rest may be called by any thread."""
-
-    def __init__(self, workplace: Workplace, claim: Claim, slot: Slot) -> None:
-        self._workplace = workplace
-        self._settings = workplace.home.settings
+    def __init__(self, context: WorkerContext, claim: Claim, slot: Slot) -> None:
+        super().__init__(context, claim.lease, slot)
         self._claim = claim
-        self._diary = Diary(RunRepository(workplace.home.database), claim.lease)
-        self.slot = slot
-        self._steering = Steering(workplace.heartbeat, lease_s=self._settings.worker_lease_s)
-
-    @property
-    def lease(self) -> Lease:
-        """The right to the run."""
-        return self._claim.lease
-
-    def hear(self, answer: BeatAnswer) -> None:
-        """Somebody may have cancelled or paused the run."""
-        if answer.status == "cancelling":
-            self.ask("cancel")
-        elif answer.is_held:
-            self.ask("pause")
-
-    def ask(self, reason: StopReason) -> None:
-        """Stop with a checkpoint."""
-        self._steering.ask(reason)
+        self._event_log = EventLog(RunRepository(context.home.database), claim.lease)
 
     def lose(self) -> None:
-        """The run is another worker's now: end everything, write nothing more."""
-        self._diary.is_closed = True
-        self.kill()
+        """Another worker has the run: kill everything, write nothing more."""
+        self._event_log.is_closed = True
+        super().lose()
 
-    def kill(self) -> None:
-        """End the child at once."""
-        self._steering.kill()
+    def write_events(self) -> None:
+        """Write the events so far."""
+        self._event_log.flush()
+        if self._event_log.is_closed:
+            self.lose()
 
-    def write_notes(self) -> None:
-        """Write down what has happened so far."""
-        self._diary.write_notes()
-        if self._diary.is_closed:
-            self.kill()
-
-    def run(self) -> None:
-        """Do it, and write down how it ended."""
-        try:
-            outcome = self._done()
-            retry_s, must_leave = self._settings.worker_beat_s, self._workplace.must_leave
-            self._diary.write_end(outcome, retry_s=retry_s, must_leave=must_leave)
-        finally:
-            # Whatever happens: a run that nobody works on must not keep its lease.
-            self._workplace.heartbeat.remove(self)
-
-    def _done(self) -> Outcome:
+    def _execute(self) -> Outcome:
         try:
             job = training_job(self._settings, self._claim, self.slot)
-            self._clear_the_way(job)
-            return self._tried(job)
+            # Nothing of an earlier attempt may run, here or on a disk that others share.
+            self._context.executor.adopt_or_clear(job.job_dir)
+            self._context.evaluator.adopt_or_clear(job.job_dir)
+            if not wait_until(lambda: not is_held(job.run_dir.path), within_s=self._settings.cancel_grace_s):
+                raise StorageError(
+                    f"Another process is writing the run {job.run_id}.",
+                    next_step="Stop the tunix-rt train process that does.",
+                )
+            return self._train_and_evaluate(job)
         except TunixRTError as error:
-            return self._refused(error)
+            # Exit code 1 means that the request is not to blame.
+            code = None if error.exit_code == 1 else error.exit_code
+            failure = RunFailure(code=error.code, detail=error.detail, next_step=error.next_step)
+            how = ChildExit(code, is_infrastructure=code is None)
+            return self._outcome(replace(self._end(how, self._claim.run.num_failures), failure=failure))
 
-    def _clear_the_way(self, job: Job) -> None:
-        """Nothing of an earlier attempt may be at work, here or on a disk that others share."""
-        self._workplace.executor.adopt_or_clear(job.job_dir)
-        self._workplace.evaluator.adopt_or_clear(job.job_dir)
-        if not wait_until(lambda: not is_held(job.run_dir.path), within_s=self._settings.cancel_grace_s):
-            raise StorageError(
-                f"Another process is writing the run {job.run_id}.",
-                next_step="Stop the tunix-rt train that does.",
-            )
-
-    def _tried(self, job: Job) -> Outcome:
-        first_step = self._workplace.executor.newest_step(job.run_dir)
-        earlier = job.job_dir.read_attempt()
-        num_failures = failures_so_far(self._claim.run.num_failures, earlier, first_step)
-        before = _trained_before(job.run_dir)
+    def _train_and_evaluate(self, job: Job) -> Outcome:
+        first_step = self._context.executor.newest_step(job.run_dir)
+        num_failures = failures_so_far(self._claim.run.num_failures, job.job_dir.read_attempt(), first_step)
+        earlier = _earlier_success(job.run_dir)
         if num_failures >= self._settings.run_max_failures:
-            return before or given_up(self._end(_LOST_TOO_OFTEN, num_failures))
+            return earlier or gave_up(self._end(_LOST_TOO_OFTEN, num_failures), job.run_id)
         job.job_dir.write_attempt(AttemptRecord(attempt=job.attempt, first_step=first_step))
-        trained = before or self._trained(job, first_step, num_failures)
+        trained = earlier or self._train(job, first_step, num_failures)
         eval_set = self._claim.run.request.eval_set
         if eval_set is None or not isinstance(trained, Finished) or trained.status != "succeeded":
             return trained
-        return self._evaluated(job, eval_set, trained, num_failures)
+        return self._evaluate(job, eval_set, trained, num_failures)
 
-    def _trained(self, job: Job, first_step: int, num_failures: int) -> Outcome:
+    def _train(self, job: Job, first_step: int, num_failures: int) -> Outcome:
         before = _manifest_bytes(job.run_dir)
-        going_on = f", going on after step {first_step}" if first_step else ""
-        self._note("started", f"Started on {self.slot}{going_on}.", attempt=job.attempt, step=first_step)
-        how = self._watched(self._workplace.executor, job)
+        resumed = f", resuming after step {first_step}" if first_step else ""
+        self._add_event("started", f"Started on {self.slot}{resumed}.", attempt=job.attempt, step=first_step)
+        how = self._run_child(self._context.executor, job)
         after = _manifest_bytes(job.run_dir)
-        has_progressed = self._workplace.executor.newest_step(job.run_dir) > first_step
+        has_progressed = self._context.executor.newest_step(job.run_dir) > first_step
         end = replace(
             self._end(how, 0 if has_progressed else num_failures),
+            failure=job.job_dir.read_error(),
             manifest=None if after == before else _manifest(after),
             output_tail=job.job_dir.output_tail(),
         )
-        return self._decided(end)
+        return self._outcome(end)
 
-    def _evaluated(self, job: Job, eval_set: str, trained: Finished, num_failures: int) -> Outcome:
-        """The training stands, whatever becomes of its evaluation."""
-        self._note("evaluating", f"Evaluating on {eval_set}.", eval_set=eval_set)
+    def _evaluate(self, job: Job, eval_set: str, trained: Finished, num_failures: int) -> Outcome:
+        """A failed evaluation never undoes the training."""
+        self._add_event("evaluating", f"Evaluating on {eval_set}.", eval_set=eval_set)
         command = evaluation_command(self._claim, eval_set, self.slot)
-        how = self._watched(self._workplace.evaluator, replace(job, command=command))
+        how = self._run_child(self._context.evaluator, replace(job, command=command))
         if how.code == 0:
-            self._note("evaluated", f"Evaluated on {eval_set}.", eval_set=eval_set)
+            self._add_event("evaluated", f"Evaluated on {eval_set}.", eval_set=eval_set)
             return trained
-        reason = self._steering.reason
-        is_interrupted = how.code is None if reason is None else reason != "cancel"
-        outcome = (
-            self._decided(self._end(replace(how, code=None), num_failures)) if is_interrupted else trained
-        )
-        if isinstance(outcome, PutBack):
-            return outcome
+        reason = self._stop.reason
+        if how.code is None if reason is None else reason != "cancel":  # interrupted
+            outcome = self._outcome(self._end(replace(how, code=None), num_failures))
+            if isinstance(outcome, Requeued):
+                return outcome
         again = f"tunix-rt eval {job.run_id} --eval-set {eval_set}"
-        self._note("warning", f"The evaluation did not succeed. {what_happened(how)} Again: {again}")
+        self._add_event("warning", f"The evaluation failed. {describe_exit(how)} Run it again: {again}")
         return trained
 
-    def _watched(self, executor: Executor, job: Job) -> ChildExit:
-        how = self._steering.watch(
-            lambda: executor.start(job), lambda reason: self._note("stopping", _STOPPING[reason])
+    def _run_child(self, executor: Executor, job: Job) -> ChildExit:
+        how = self._stop.run_child(
+            lambda: executor.start(job), lambda reason: self._add_event("stopping", _STOPPING[reason])
         )
         if how.was_killed:
-            self._note("killed", "Killed: it did not stop when it was asked to.")
+            self._add_event("killed", "Killed: it did not stop in time.")
         return how
 
-    def _note(self, kind: ServiceEventKind, message: str, **details: JsonValue) -> None:
-        self._diary.note(kind, message, **details)
-        self._workplace.heartbeat.wake()
-
-    def _refused(self, error: TunixRTError) -> Outcome:
-        """It could not be started, here and now or at all."""
-        # Exit code 1 is the one that nobody's request is to blame for.
-        code = None if error.exit_code == 1 else error.exit_code
-        failure = RunFailure(code=error.code, detail=error.detail, next_step=error.next_step)
-        end = self._end(ChildExit(code, is_infrastructure=code is None), self._claim.run.num_failures)
-        return self._decided(replace(end, failure=failure))
+    def _add_event(self, kind: ServiceEventKind, message: str, **details: JsonValue) -> None:
+        self._event_log.add(kind, message, **details)
+        self._context.heartbeat.wake()
 
     def _end(self, how: ChildExit, num_failures: int) -> AttemptEnd:
-        return AttemptEnd(self.lease.run_id, how, self._steering.reason, num_failures)
+        command = f"tunix-rt runs logs {self.lease.run_id}"
+        return AttemptEnd(command, how, self._stop.reason, num_failures)
 
-    def _decided(self, end: AttemptEnd) -> Outcome:
-        return outcome_of(end, max_failures=self._settings.run_max_failures)
+    def _outcome(self, end: AttemptEnd) -> Outcome:
+        return run_outcome(end, run_id=self.lease.run_id, max_failures=self._settings.run_max_failures)
+
+    def _write_outcome(self, outcome: Outcome, not_before: datetime | None) -> bool:
+        self._event_log.flush()
+        if self._event_log.is_closed:
+            return False
+        runs = RunRepository(self._context.home.database)
+        if isinstance(outcome, Requeued):
+            return runs.requeue(
+                self.lease,
+                outcome.kind,
+                outcome.message,
+                not_before=not_before,
+                num_failures=outcome.num_failures,
+            )
+        return runs.finish(
+            self.lease,
+            outcome.status,
+            outcome.message,
+            exit_code=outcome.exit_code,
+            failure=outcome.failure,
+            figures=outcome.figures,
+        )
 
 
-def _trained_before(run_dir: RunDir) -> Finished | None:
-    """The success of an earlier attempt, whose worker was gone before it could evaluate it or say so."""
-    done = _manifest(_manifest_bytes(run_dir))
-    if done is None or done.status != "succeeded":
+def _earlier_success(run_dir: RunDir) -> Finished | None:
+    """The success of an earlier attempt whose worker was lost before it could evaluate or report it."""
+    manifest = _manifest(_manifest_bytes(run_dir))
+    if manifest is None or manifest.status != "succeeded":
         return None
-    return Finished("succeeded", "Succeeded, in an earlier attempt.", 0, None, done.figures)
+    return Finished("succeeded", "Succeeded, in an earlier attempt.", 0, None, manifest.figures)
 
 
 def _manifest_bytes(run_dir: RunDir) -> bytes | None:

@@ -1,4 +1,4 @@
-"""Lease beats, lost workers, periodic chores."""
+"""Lease heartbeats, lost workers, periodic maintenance."""
 
 import logging
 import threading
@@ -18,139 +18,135 @@ from tunix_rt.runs.types import BeatAnswer, Lease, LeaseBeat, Worker, backoff_s
 logger = logging.getLogger(__name__)
 
 
-class Beating(Protocol):
+class LeaseHolder(Protocol):
     """An attempt, as far as its lease is concerned."""
 
     @property
     def lease(self) -> Lease:
-        """Its right to the run."""
+        """Its right to the run or task."""
 
-    def hear(self, answer: BeatAnswer) -> None:
-        """What the queue says about the run."""
+    def on_beat(self, answer: BeatAnswer) -> None:
+        """Called with the queue's answer to each beat."""
 
     def lose(self) -> None:
-        """The lease is lost: end everything, write nothing more."""
+        """Called if the lease is lost: kill everything, write nothing more."""
 
-    def write_notes(self) -> None:
-        """Write down what has happened; StorageError when the database is away."""
+    def write_events(self) -> None:
+        """Write the events so far; StorageError while the database is away."""
 
 
 class Heartbeat:
-    """Keeps the leases of a worker, in one statement a queue each time, whatever the number of its runs.
+    """Keeps the leases of a worker: one statement per queue and beat, however many leases there are.
 
-    The database is asked from here only: while it is away, or a connection hangs, nobody but this waits.
+    Only this thread waits for the database while it is away or a connection hangs.
     """
 
     def __init__(self, home: Home, worker: Worker, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._home = home
         self._worker = worker
         self._clock = clock
-        self._attempts: dict[str, Beating] = {}
+        self._attempts: dict[str, LeaseHolder] = {}
         self._lock = threading.Lock()
         self._woken = threading.Event()
         self._is_over = False
         self._last_answer_s = clock()
         self._is_database_away = False
 
-    def add(self, attempt: Beating) -> None:
-        """Keep the lease of one more attempt."""
+    def add(self, attempt: LeaseHolder) -> None:
+        """Keep the lease of this attempt."""
         with self._lock:
             self._attempts[attempt.lease.token] = attempt
 
-    def remove(self, attempt: Beating) -> None:
-        """Keep it no longer."""
+    def remove(self, attempt: LeaseHolder) -> None:
+        """Stop keeping it."""
         with self._lock:
             self._attempts.pop(attempt.lease.token, None)
 
     def tokens(self) -> frozenset[str]:
-        """Of the leases that are kept."""
+        """The tokens of the leases that are kept."""
         with self._lock:
             return frozenset(self._attempts)
 
     def silence_s(self) -> float:
-        """Seconds since the database last answered, on this machine's own clock."""
+        """Seconds since the database last answered, on this machine's clock."""
         return self._clock() - self._last_answer_s
 
     def wake(self) -> None:
-        """There is something to write down: do not wait for the next beat."""
+        """Beat now: there are events to write."""
         self._woken.set()
 
     def run(self, beat_s: float) -> None:
-        """Beat until told to end."""
+        """Beat until `end` is called."""
         while not self._is_over:
             self.beat()
             self._woken.wait(beat_s)
             self._woken.clear()
 
     def end(self) -> None:
-        """No more beats."""
+        """Stop `run`."""
         self._is_over = True
         self._woken.set()
 
     def beat(self) -> None:
-        """One round: keep the leases, hear what is asked, write down what has happened."""
+        """Keep the leases, pass the answers on and write the events of the attempts."""
         with self._lock:
             attempts = list(self._attempts.values())
-        began_s = self._clock()
+        started_s = self._clock()
         try:
             leases = [attempt.lease for attempt in attempts]
-            # A token is of a run or of a task: the other queue does not know it.
-            answers = (
-                *RunRepository(self._home.database).beat(leases),
-                *TaskRepository(self._home.database).beat(leases),
-            )
+            # A token belongs to one of the queues; the other does not know it.
+            answers = {
+                answer.token: answer
+                for answer in (
+                    *RunRepository(self._home.database).beat(leases),
+                    *TaskRepository(self._home.database).beat(leases),
+                )
+            }
             if not WorkerRepository(self._home.database).beat(self._worker.worker_id):
                 WorkerRepository(self._home.database).register(self._worker)
-            self._last_answer_s = began_s
-            self._tell(attempts, answers)
+            self._last_answer_s = started_s
             for attempt in attempts:
-                attempt.write_notes()
+                answer = answers.get(attempt.lease.token)
+                if answer is not None:
+                    attempt.on_beat(answer)
+                elif attempt.lease.token in self.tokens():  # otherwise it has ended since
+                    attempt.lose()
+            for attempt in attempts:
+                attempt.write_events()
         except StorageError as error:
-            self._say_once("the database is away: %s", error)
+            if not self._is_database_away:
+                logger.warning("the database is away: %s", error)
+            self._is_database_away = True
         else:
-            self._say_once(None)
-
-    def _tell(self, attempts: list[Beating], answers: tuple[BeatAnswer, ...]) -> None:
-        by_token = {answer.token: answer for answer in answers}
-        for attempt in attempts:
-            answer = by_token.get(attempt.lease.token)
-            if answer is not None:
-                attempt.hear(answer)
-            elif attempt.lease.token in self.tokens():  # else it has ended since
-                attempt.lose()
-
-    def _say_once(self, message: str | None, *values: object) -> None:
-        was_away, self._is_database_away = self._is_database_away, message is not None
-        if message is not None and not was_away:
-            logger.warning(message, *values)
-        elif message is None and was_away:
-            logger.warning("the database is back")
+            if self._is_database_away:
+                logger.warning("the database is back")
+            self._is_database_away = False
 
 
-_FORGOTTEN_AFTER = timedelta(days=7)
+class HeartbeatWatch:
+    """Finds beat counts that stop growing, on this process's own clock: no two clocks are compared."""
 
-
-class StandstillWatch:
-    """Notices what has not changed for a while, on this process's own clock: nobody's clock is compared."""
-
-    def __init__(self, patience_s: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self._patience_s = patience_s
+    def __init__(self, timeout_s: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._timeout_s = timeout_s
         self._clock = clock
         self._seen: dict[Hashable, tuple[int, float]] = {}
 
     def stale(self, beats: dict[Hashable, int]) -> set[Hashable]:
-        """Those whose beats have stood still for longer than the patience; all the others are forgotten."""
+        """The names whose count has not changed for longer than the timeout. Names not given are dropped."""
         now_s = self._clock()
         before = self._seen
         self._seen = {
             name: before[name] if name in before and before[name][0] == count else (count, now_s)
             for name, count in beats.items()
         }
-        return {name for name, (_, since_s) in self._seen.items() if now_s - since_s > self._patience_s}
+        return {name for name, (_, since_s) in self._seen.items() if now_s - since_s > self._timeout_s}
+
+
+_FORGET_AFTER = timedelta(days=7)
 
 
 class Maintenance:
-    """One round after the other, in a thread of its own."""
+    """Requeues the runs of lost workers and runs the chores, in a thread of its own."""
 
     def __init__(
         self,
@@ -166,69 +162,67 @@ class Maintenance:
         self._worker_id = worker_id
         self._own_leases = own_leases
         self._chores = chores
-        # By then a worker that is cut off from the database has stopped its children.
-        patience_s = settings.worker_lease_s + settings.cancel_grace_s + settings.worker_beat_s
-        self._lease_watch = StandstillWatch(patience_s, clock)
-        self._worker_watch = StandstillWatch(patience_s, clock)
+        # By then a worker that cannot reach the database has stopped its children.
+        timeout_s = settings.worker_lease_s + settings.cancel_grace_s + settings.worker_beat_s
+        self._lease_watch = HeartbeatWatch(timeout_s, clock)
+        self._worker_watch = HeartbeatWatch(timeout_s, clock)
 
     def run(self, every_s: float, must_end: threading.Event) -> None:
-        """Look after everything until told to end."""
+        """Work in rounds until told to end."""
         while not must_end.wait(every_s):
-            self._tried("looking for lost runs", self.look_around)
-            for what, chore in self._chores.items():
-                self._tried(what, chore)
+            for what, chore in {"looking for lost runs": self.requeue_lost_runs, **self._chores}.items():
+                try:
+                    chore()
+                except StorageError as error:
+                    logger.debug("%s waits for the database: %s", what, error)
+                except Exception:
+                    # The only thread that recovers runs must survive a bug in a chore or in a sweep.
+                    logger.exception("%s failed", what)
 
-    def _tried(self, what: str, chore: Callable[[], None]) -> None:
-        try:
-            chore()
-        except StorageError as error:
-            logger.debug("%s waits for the database: %s", what, error)
-        except Exception:
-            # The only thread that recovers runs must outlive a bug in any one of them, or in a sweep.
-            logger.exception("%s did not succeed", what)
-
-    def look_around(self) -> None:
-        """Take runs from workers that are gone."""
+    def requeue_lost_runs(self) -> None:
+        """Requeue the runs and tasks of lost workers, and update the list of workers."""
         workers = {worker.worker_id: worker for worker in WorkerRepository(self._home.database).list()}
         leases, kept = self._own_leases()
         silent = self._lease_watch.stale({lease.token: lease.beats for lease in leases})
         for lease in leases:
             reason = self._why_lost(lease, workers.get(lease.worker_id), lease.token in silent, kept)
             if reason is not None:
-                self._take(lease, reason)
-        self._note_lost_workers(tuple(workers.values()))
+                self._requeue(lease, reason)
+        self._update_workers(tuple(workers.values()))
 
     def _why_lost(
         self, lease: LeaseBeat, holder: Worker | None, is_silent: bool, kept: frozenset[str]
     ) -> str | None:
         if lease.worker_id == self._worker_id:
-            # The answer to a claim, or to giving a run back, was lost on its way.
+            # The answer to a claim, or to giving a run back, never arrived.
             return None if lease.token in kept else f"{lease.worker_id} does not know that it had it."
         if holder is not None and is_gone(holder.pid, holder.process_start):
             return f"Its worker {lease.worker_id} has died."
-        return f"Its worker {lease.worker_id} has not been heard of for too long." if is_silent else None
+        return f"Its worker {lease.worker_id} has sent no heartbeat for too long." if is_silent else None
 
-    def _take(self, lease: LeaseBeat, reason: str) -> None:
-        # Whether there was progress in between is seen by whoever takes it next, from the checkpoints.
-        num_failures = lease.num_failures + 1
+    def _requeue(self, lost: LeaseBeat, reason: str) -> None:
+        # Whether the attempt made progress is seen from its checkpoints by the next worker.
+        num_failures = lost.num_failures + 1
         not_before = datetime.now(UTC) + timedelta(seconds=backoff_s(num_failures))
-        # A token is of a run or of a task: the other queue does not know it.
-        if RunRepository(self._home.database).lose(
-            lease.run_id, lease.token, reason, not_before=not_before, num_failures=num_failures
+        lease = Lease(run_id=lost.run_id, token=lost.token)
+        # A token belongs to one of the queues; the other does not know it.
+        if RunRepository(self._home.database).requeue(
+            lease, "lease-lost", reason, not_before=not_before, num_failures=num_failures
         ) or TaskRepository(self._home.database).requeue(
-            Lease(run_id=lease.run_id, token=lease.token), not_before=not_before, num_failures=num_failures
+            lease, not_before=not_before, num_failures=num_failures
         ):
-            logger.warning("%s goes back into the queue: %s", lease.run_id, reason)
+            logger.warning("%s goes back into the queue: %s", lost.run_id, reason)
 
-    def _note_lost_workers(self, workers: tuple[Worker, ...]) -> None:
+    def _update_workers(self, workers: tuple[Worker, ...]) -> None:
+        repository = WorkerRepository(self._home.database)
         working = [worker for worker in workers if worker.status in ("active", "draining")]
         silent = self._worker_watch.stale({worker.worker_id: worker.beats for worker in working})
         for worker in working:
             if worker.worker_id in silent or is_gone(worker.pid, worker.process_start):
-                WorkerRepository(self._home.database).set_status(worker.worker_id, "lost")
+                repository.set_status(worker.worker_id, "lost")
         if any(worker.worker_id == self._worker_id and worker.status == "lost" for worker in workers):
-            WorkerRepository(self._home.database).set_status(self._worker_id, "active")
-        oldest = datetime.now(UTC) - _FORGOTTEN_AFTER
+            repository.set_status(self._worker_id, "active")
+        oldest = datetime.now(UTC) - _FORGET_AFTER
         for worker in workers:
             if worker.status in ("stopped", "lost") and worker.last_seen_at < oldest:
-                WorkerRepository(self._home.database).forget(worker.worker_id)
+                repository.forget(worker.worker_id)

@@ -24,23 +24,22 @@ from tunix_rt.runs.store.repository import RunRepository
 from tunix_rt.runs.store.workers import WorkerRepository
 from tunix_rt.runs.tasks.store import TaskRepository
 from tunix_rt.runs.types import ExecutorName, LeaseBeat, Slot, Worker, WorkerStatus
-from tunix_rt.runs.worker.attempt import Attempt, Workplace
+from tunix_rt.runs.worker.attempt import Attempt, RunAttempt, TaskAttempt, WorkerContext
 from tunix_rt.runs.worker.heartbeat import Heartbeat, Maintenance
-from tunix_rt.runs.worker.task_attempt import TaskAttempt
 
 logger = logging.getLogger(__name__)
 
 Chore = Callable[[Home, str], None]
-"""What a worker does from time to time for all; it is given the home and the id of the worker."""
+"""Periodic maintenance for the whole home; called with the home and the id of the worker."""
 
 _LIFELINE = 0
 _SIGNAL_EXIT_BASE = 128
-# What children and the database get after being told to end at once.
-_LAST_MOMENTS_S = 5.0
+# Time for children and the database after a request to end at once.
+_KILL_GRACE_S = 5.0
 
 
 class WorkerLoop:
-    """One worker: free slots, attempts under way, and the wish to stop."""
+    """One worker: its free slots and running attempts."""
 
     def __init__(
         self,
@@ -57,102 +56,96 @@ class WorkerLoop:
         self._chores = {what: partial(chore, home, self.worker.worker_id) for what, chore in chores.items()}
         self._executor_name: ExecutorName = "ray" if executor.name == "ray" else "local"
         self._heartbeat = Heartbeat(home, self.worker)
-        self._must_leave = threading.Event()
+        self._must_exit = threading.Event()
         local = LocalExecutor(grace_s=self._settings.cancel_grace_s)
-        self._workplace = Workplace(
-            home, executor, evaluator or local, local, self._heartbeat, self._must_leave
+        self._context = WorkerContext(
+            home, executor, evaluator or local, local, self._heartbeat, self._must_exit
         )
-        # A slot for one device is used before one for any.
+        # A slot for one device is used before a slot for any.
         self._free = sorted(slots, key=lambda slot: slot.device == "auto")
-        self._attempts: dict[Attempt | TaskAttempt, threading.Thread] = {}
+        self._attempts: dict[Attempt, threading.Thread] = {}
         self._claiming = threading.Lock()
         self._must_stop = threading.Event()
-        self._something_ended = threading.Event()
+        self._wake_up = threading.Event()
 
     def stop(self) -> None:
-        """Take nothing more, and give back what is under way; a second time: at once."""
+        """Claim nothing more and requeue what runs; the second call does so at once."""
         if self._must_stop.is_set():
-            self._must_leave.set()
+            self._must_exit.set()
         self._must_stop.set()
-        self._something_ended.set()
+        self._wake_up.set()
 
     def run(self) -> int:
-        """Work until told to stop; the exit code."""
+        """Work until told to stop; returns the exit code."""
         WorkerRepository(self._home.database).register(self.worker)
         logger.info("worker %s takes runs on %s", self.worker.worker_id, ", ".join(map(str, self._free)))
         maintenance = Maintenance(self._home, self.worker.worker_id, self._leases, chores=self._chores)
         beat_s, is_over = self._settings.worker_beat_s, threading.Event()
-        beating = _started(self._heartbeat.run, beat_s)
-        looking_around = _started(maintenance.run, beat_s, is_over)
+        heartbeat_thread = _start_thread(self._heartbeat.run, beat_s)
+        maintenance_thread = _start_thread(maintenance.run, beat_s, is_over)
         try:
-            # Without a heart this worker would lose whatever it takes: it leaves, and is started again.
-            while not self._must_stop.is_set() and beating.is_alive():
+            # Without heartbeats this worker would lose every claim: it exits, and is started again.
+            while not self._must_stop.is_set() and heartbeat_thread.is_alive():
                 self._take_runs()
-                self._something_ended.wait(self._settings.worker_poll_s)
-                self._something_ended.clear()
+                self._wake_up.wait(self._settings.worker_poll_s)
+                self._wake_up.clear()
             self._drain()
         finally:
             is_over.set()
             self._heartbeat.end()
-        looking_around.join(_LAST_MOMENTS_S)
-        self._say("stopped")
-        if self._must_leave.is_set():
+        maintenance_thread.join(_KILL_GRACE_S)
+        self._set_status("stopped")
+        if self._must_exit.is_set():
             return _SIGNAL_EXIT_BASE + signal.SIGTERM
         return 0 if self._must_stop.is_set() else 1
 
     def _take_runs(self) -> None:
-        self._bury_the_ended()
+        self._reap()
         while self._free and not self._must_stop.is_set():
             try:
-                attempt = self._claimed()
+                attempt = self._claim_next()
             except StorageError as error:
                 logger.debug("no run can be taken while the database is away: %s", error)
                 return
             if attempt is None:
                 return
             logger.info("%s is taken on %s", attempt.lease.run_id, attempt.slot)
-            self._attempts[attempt] = _started(self._work, attempt)
+            self._attempts[attempt] = _start_thread(self._work, attempt)
 
-    def _claimed(self) -> Attempt | TaskAttempt | None:
-        # Under a lock: whoever looks at the leases of this worker must find each of them in good hands.
+    def _claim_next(self) -> Attempt | None:
+        # Under a lock: maintenance must find every lease of this worker among the kept ones.
         with self._claiming:
-            # First the tasks: they are short, and somebody waits for them.
-            attempt = self._claimed_task() or self._claimed_run()
-            if attempt is not None:
-                self._heartbeat.add(attempt)
+            # Tasks first: they are short, and a user waits for them.
+            database, worker_id = self._home.database, self.worker.worker_id
+            attempt: Attempt
+            if task := TaskRepository(database).claim(worker_id, self._free):
+                attempt = TaskAttempt(self._context, task, self._take_slot(task.task.request.device))
+            elif run := RunRepository(database).claim(worker_id, self._free, self._executor_name):
+                attempt = RunAttempt(self._context, run, self._take_slot(run.run.device))
+            else:
+                return None
+            self._heartbeat.add(attempt)
         return attempt
 
-    def _claimed_task(self) -> TaskAttempt | None:
-        claim = TaskRepository(self._home.database).claim(self.worker.worker_id, self._free)
-        if claim is None:
-            return None
-        return TaskAttempt(self._workplace, claim, self._taken_slot(claim.task.request.device))
-
-    def _claimed_run(self) -> Attempt | None:
-        claim = RunRepository(self._home.database).claim(
-            self.worker.worker_id, self._free, self._executor_name
-        )
-        return None if claim is None else Attempt(self._workplace, claim, self._taken_slot(claim.run.device))
-
-    def _taken_slot(self, device: str) -> Slot:
+    def _take_slot(self, device: str) -> Slot:
         slot = next(slot for slot in self._free if slot.takes(device))
         self._free.remove(slot)
         return slot
 
-    def _work(self, attempt: Attempt | TaskAttempt) -> None:
+    def _work(self, attempt: Attempt) -> None:
         try:
             attempt.run()
         finally:
-            self._something_ended.set()
+            self._wake_up.set()
 
-    def _bury_the_ended(self) -> None:
+    def _reap(self) -> None:
         for attempt, thread in list(self._attempts.items()):
             if not thread.is_alive():
                 del self._attempts[attempt]
                 self._free = sorted([*self._free, attempt.slot], key=lambda slot: slot.device == "auto")
 
     def _leases(self) -> tuple[tuple[LeaseBeat, ...], frozenset[str]]:
-        """Every lease there is, and which of them are kept here."""
+        """Every lease in force, and the tokens of those kept here."""
         with self._claiming:
             leases = (
                 *RunRepository(self._home.database).leases(),
@@ -162,27 +155,27 @@ class WorkerLoop:
 
     def _drain(self) -> None:
         logger.info("worker %s stops %d runs", self.worker.worker_id, len(self._attempts))
-        self._say("draining")
+        self._set_status("draining")
         for attempt in self._attempts:
-            attempt.ask("drain")
+            attempt.request_stop("drain")
         settings = self._settings
-        # Children stop within the grace; then there is patience with the database once more.
-        patience_s = settings.cancel_grace_s + settings.worker_lease_s + _LAST_MOMENTS_S
-        wait_until(lambda: self._must_leave.is_set() or not self._is_at_work(), within_s=patience_s)
-        if self._is_at_work():
-            self._must_leave.set()
+        # Children stop within the grace period; then the database has one more lease to come back.
+        timeout_s = settings.cancel_grace_s + settings.worker_lease_s + _KILL_GRACE_S
+        wait_until(lambda: self._must_exit.is_set() or not self._is_busy(), within_s=timeout_s)
+        if self._is_busy():
+            self._must_exit.set()
             for attempt in self._attempts:
                 attempt.kill()
-            wait_until(lambda: not self._is_at_work(), within_s=_LAST_MOMENTS_S)
+            wait_until(lambda: not self._is_busy(), within_s=_KILL_GRACE_S)
 
-    def _is_at_work(self) -> bool:
+    def _is_busy(self) -> bool:
         return any(thread.is_alive() for thread in self._attempts.values())
 
-    def _say(self, status: WorkerStatus) -> None:
+    def _set_status(self, status: WorkerStatus) -> None:
         try:
             WorkerRepository(self._home.database).set_status(self.worker.worker_id, status)
         except StorageError as error:
-            logger.warning("the worker could not say that it is %s: %s", status, error)
+            logger.warning("the status of the worker could not be set to %s: %s", status, error)
 
 
 def run_worker(
@@ -193,37 +186,37 @@ def run_worker(
     is_on_lifeline: bool = False,
     chores: Mapping[str, Chore] = {},
 ) -> int:
-    """Work for the queue of `settings` until a signal or the end of the lifeline; the exit code."""
+    """Work for the queue of `settings` until a signal or the end of the lifeline; returns the exit code."""
     with closing(open_home(settings)) as home, closing(_executor(settings, executor_name)) as executor:
         return work(WorkerLoop(home, slots, executor, chores=chores), is_on_lifeline=is_on_lifeline)
 
 
 def work(loop: WorkerLoop, *, is_on_lifeline: bool = False) -> int:
-    """Run the loop as the only business of this process."""
+    """Run the loop as the main task of this process."""
 
     def receive(number: int, _frame: FrameType | None) -> None:
-        if number == signal.SIGHUP:  # said twice when a terminal closes, which is not impatience
+        if number == signal.SIGHUP:  # sent twice when a terminal closes: not a second request
             signal.signal(signal.SIGHUP, signal.SIG_IGN)
         loop.stop()
 
     for number in stop_signals():
         signal.signal(number, receive)
     if is_on_lifeline:
-        _started(_stop_with_the_lifeline, loop)
+        _start_thread(_stop_when_lifeline_closes, loop)
     return loop.run()
 
 
 def _executor(settings: Settings, name: ExecutorName) -> Executor:
     if name == "local":
         return LocalExecutor(grace_s=settings.cancel_grace_s)
-    # Imported here: it needs an extra that few workers have.
+    # Imported here: it needs an optional extra.
     from tunix_rt.runs.executors.ray.executor import RayExecutor
 
     return RayExecutor(settings, settings.ray_address)
 
 
 def this_worker(slots: Sequence[Slot]) -> Worker:
-    """This process, as the others see it."""
+    """The record of this process."""
     start = process_start(os.getpid())
     assert start is not None
     host, now = socket.gethostname(), datetime.now(UTC)
@@ -241,14 +234,14 @@ def this_worker(slots: Sequence[Slot]) -> Worker:
     )
 
 
-def _stop_with_the_lifeline(loop: WorkerLoop) -> None:
-    """Whoever started this worker holds the other end of its standard input, and is gone when it ends."""
+def _stop_when_lifeline_closes(loop: WorkerLoop) -> None:
+    """Stop when standard input ends: the parent holds the other end, and has exited."""
     while os.read(_LIFELINE, 4096):
         pass
     loop.stop()
 
 
-def _started(target: Callable[..., object], *arguments: object) -> threading.Thread:
+def _start_thread(target: Callable[..., object], *arguments: object) -> threading.Thread:
     thread = threading.Thread(target=target, args=arguments, daemon=True)
     thread.start()
     return thread

@@ -1,6 +1,6 @@
-"""One named actor per run, the resources it asks for, code and data shipped once.
+"""One named actor per run, the resources it requests, code and data uploaded once.
 
-device   asks for
+device   requests
 cpu      CPU: the setting ray_cpus_per_run
 gpu      GPU: the devices of the mesh, and CPU as above
 tpu      TPU: the devices of the mesh, and CPU as above
@@ -40,13 +40,13 @@ Resources = Mapping[str, float]
 
 @dataclass(frozen=True)
 class Demand:
-    """The resources of one run, all of them on one node."""
+    """The resources of one run, all on one node."""
 
     amounts: Resources
 
     @property
     def options(self) -> dict[str, object]:
-        """As the options of an actor; Ray counts CPU and GPU apart from all others."""
+        """The options of an actor; Ray has separate ones for CPU and GPU."""
         others = {name: amount for name, amount in self.amounts.items() if name not in ("CPU", "GPU")}
         return {
             "num_cpus": self.amounts["CPU"],
@@ -55,7 +55,7 @@ class Demand:
         }
 
     def fits(self, node: Resources) -> bool:
-        """Whether a node has that much when nothing runs on it."""
+        """Whether an idle node has that much."""
         return all(node.get(name, 0) >= amount for name, amount in self.amounts.items())
 
     def __str__(self) -> str:
@@ -65,12 +65,12 @@ class Demand:
 def demand_of(
     device: str, sharding: ShardingSection, settings: Settings, nodes: Iterable[Resources]
 ) -> Demand:
-    """What a run asks for.
+    """The resources that a run requests.
 
     Args:
         device: auto, cpu, gpu or tpu.
-        sharding: of the recipe.
-        settings: How many CPUs a run gets, and how many devices when the recipe leaves it open.
+        sharding: Of the recipe.
+        settings: How many CPUs a run gets, and how many devices if the recipe leaves it open.
         nodes: What each node of the cluster has.
 
     Example:
@@ -122,26 +122,26 @@ _CLOSE_S = 60.0
 _GONE_S = 60.0
 
 
-class GivenUp(Exception):
-    """Nobody waits for the answer any more."""
+class CallCancelled(Exception):
+    """The caller no longer waits for the answer."""
 
 
 class RunActor:
-    """One attempt on a node. It ends with this process: Ray ends the actors of a driver that is gone."""
+    """One attempt on a node. It ends with this process: Ray ends the actors of a dead driver."""
 
-    def __init__(self, run_id: str, demand: Demand, package: Any, is_given_up: Callable[[], bool]) -> None:
-        """Ask the cluster for a node; the first call waits until there is one.
+    def __init__(self, run_id: str, demand: Demand, package: Any, is_cancelled: Callable[[], bool]) -> None:
+        """Request a node from the cluster; the first call waits until there is one.
 
         Args:
-            run_id: Of the run. No two actors of a cluster have the same: so no run trains twice at once.
-            demand: What it takes of the node.
-            package: Our code, in Ray's object store.
-            is_given_up: Asked again and again while something takes its time.
+            run_id: Of the run. Actor names are unique in a cluster, so no run trains twice at once.
+            demand: The resources.
+            package: The Tunix RT package in Ray's object store.
+            is_cancelled: Polled while a call waits.
 
         Raises:
             ConflictError: Another attempt is still on the cluster.
         """
-        self._is_given_up = is_given_up
+        self._is_cancelled = is_cancelled
         self._is_placed = False
         # By value: no node needs the package installed.
         ray.cloudpickle.register_pickle_by_value(ray_bootstrap)
@@ -152,16 +152,16 @@ class RunActor:
         except ValueError as error:
             raise ConflictError(
                 f"Another attempt of {run_id} is still on the Ray cluster.",
-                next_step="Wait until it is gone; a worker that takes the run ends it.",
+                next_step="Wait until it is gone; the worker that claims the run ends it.",
             ) from error
 
     def call(self, method: str, *arguments: Any) -> Any:
-        """Let the node do something, and wait for it; asked again when the network loses the answer.
+        """Call a method of the node and wait; retried if the network loses the answer.
 
         Raises:
-            GivenUp: Nobody waits any more.
-            TunixRTError: The node says so.
-            RayError: The node is lost, or something went wrong there.
+            CallCancelled: The call was cancelled.
+            TunixRTError: Raised by the node.
+            RayError: The node is lost, or the call failed there.
         """
         while True:
             try:
@@ -172,20 +172,20 @@ class RunActor:
                 time.sleep(_SLICE_S)
 
     def release(self) -> None:
-        """End what still runs there, and give the node back."""
+        """End what still runs there, and release the node."""
         _end(self._actor, is_placed=self._is_placed)
 
     def _answer(self, reference: Any) -> Any:
         while True:
-            if self._is_given_up():
-                raise GivenUp
+            if self._is_cancelled():
+                raise CallCancelled
             ready, _ = ray.wait([reference], timeout=_SLICE_S)
             if ready:
                 return _got(reference)
 
 
 def clear(run_id: str) -> None:
-    """End whatever the cluster still has of a run, and wait until it is gone."""
+    """End the actor of a run, if there is one, and wait until it is gone."""
     try:
         actor = ray.get_actor(run_id, NAMESPACE)
     except ValueError:
@@ -195,18 +195,18 @@ def clear(run_id: str) -> None:
 
 
 def nodes() -> list[Resources]:
-    """What each living node has."""
+    """The resources of each living node."""
     return [node["Resources"] for node in ray.nodes() if node["Alive"]]
 
 
 def reason(error: RayError) -> str:
-    """Why the cluster did not do its part, in one line."""
+    """The error of the cluster, in one line."""
     cause = error.cause if isinstance(error, RayTaskError) else error
     return str(cause).strip().partition("\n")[0] or type(cause).__name__
 
 
 def _end(actor: Any, *, is_placed: bool) -> None:
-    """Let it end its child and clean up behind it, where it has begun; and give its node back."""
+    """End its child and clean up, if it has started; and release its node."""
     with suppress(RayError):
         if is_placed:
             ray.wait([actor.close.remote()], timeout=_CLOSE_S)
@@ -230,62 +230,62 @@ def _is_there(run_id: str) -> bool:
     return True
 
 
-_PIECE_BYTES = 32 << 20
-_NUM_KEPT_DATASETS = 4
+_CHUNK_BYTES = 32 << 20
+_NUM_CACHED_DATASETS = 4
 
 
 @dataclass(frozen=True)
-class Piece:
-    """A part of a file of the node's home."""
+class FileChunk:
+    """A part of a file in the home on a node."""
 
     path: str
     offset: int
     data: Any
-    """Bytes, or a reference to them in Ray's object store, which many nodes can read."""
+    """Bytes, or a reference to them in Ray's object store."""
 
 
-class Shipments:
-    """The package and the datasets in Ray's object store, put there once for all runs that need them."""
+class StagedInputs:
+    """The package and datasets in Ray's object store, uploaded once for all runs."""
 
     def __init__(self, datasets_dir: Path) -> None:
         self._datasets_dir = datasets_dir
-        self._datasets: dict[tuple[str, str], list[Piece]] = {}
+        self._datasets: dict[tuple[str, str], list[FileChunk]] = {}
         self._lock = threading.Lock()
         self.package = ray.put(zipped_package())
 
-    def dataset(self, key: str) -> list[Piece]:
+    def dataset(self, key: str) -> list[FileChunk]:
         """The files of a dataset.
 
         Raises:
-            NotFoundError: There is none of that key.
+            NotFoundError: There is no such dataset.
         """
         name = (key, read_manifest(self._datasets_dir, key).content_hash)
         with self._lock:
-            pieces = self._datasets.pop(name, None) or self._put(key)
-            self._datasets[name] = pieces  # the one that was used last is the last
-            for oldest in list(self._datasets)[:-_NUM_KEPT_DATASETS]:
+            chunks = self._datasets.pop(name, None) or self._put(key)
+            self._datasets[name] = chunks  # least recently used first
+            for oldest in list(self._datasets)[:-_NUM_CACHED_DATASETS]:
                 del self._datasets[oldest]
-        return pieces
+        return chunks
 
-    def _put(self, key: str) -> list[Piece]:
+    def _put(self, key: str) -> list[FileChunk]:
         directory = dataset_dir(self._datasets_dir, key)
-        local = _pieces(directory, f"datasets/{key}", sorted(directory.iterdir()))
-        return [Piece(piece.path, piece.offset, ray.put(piece.data)) for piece in local]
+        local = _chunks(directory, f"datasets/{key}", sorted(directory.iterdir()))
+        return [FileChunk(chunk.path, chunk.offset, ray.put(chunk.data)) for chunk in local]
 
 
-def run_so_far(job: Job, *, with_checkpoints: bool) -> Iterator[Piece]:
-    """The recipe, and what earlier attempts have left here of the run."""
+def run_files(job: Job, *, with_checkpoints: bool) -> Iterator[FileChunk]:
+    """The recipe, and the files of earlier attempts on this machine."""
     run_id, run_dir = job.run_id, job.run_dir.path
-    yield from _pieces(job.job_dir.path, f"jobs/{run_id}", [job.job_dir.recipe])
-    # Names with a dot are locks, or what a killed process was writing. The model is written anew.
+    yield from _chunks(job.job_dir.path, f"jobs/{run_id}", [job.job_dir.recipe])
+    # Names with a dot are locks or temporary files. The model is written again.
     files = [path for path in run_dir.glob("[!.]*") if path.is_file()]
     if with_checkpoints:
         files += [path for path in job.run_dir.checkpoints.glob("[0-9]*/**/*") if path.is_file()]
-    yield from _pieces(run_dir, f"runs/{run_id}", files)
+    yield from _chunks(run_dir, f"runs/{run_id}", files)
 
 
 def zipped_package() -> bytes:
-    """The package that runs here, as a zip: both ends are of one version."""
+    """This package as a zip: both ends have the same version."""
     root = Path(tunix_rt.__file__).parent
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -295,12 +295,12 @@ def zipped_package() -> bytes:
     return packed.getvalue()
 
 
-def _pieces(root: Path, target: str, files: list[Path]) -> Iterator[Piece]:
+def _chunks(root: Path, target: str, files: list[Path]) -> Iterator[FileChunk]:
     for path in files:
         name, offset = f"{target}/{path.relative_to(root).as_posix()}", 0
         with path.open("rb") as file:
-            while data := file.read(_PIECE_BYTES):
-                yield Piece(name, offset, data)
+            while data := file.read(_CHUNK_BYTES):
+                yield FileChunk(name, offset, data)
                 offset += len(data)
         if offset == 0:
-            yield Piece(name, 0, b"")
+            yield FileChunk(name, 0, b"")

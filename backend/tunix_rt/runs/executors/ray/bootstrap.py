@@ -1,7 +1,7 @@
 """Actor code sent by value. Standard library only.
 
-It unpacks the package that the worker runs, so that both ends are of one version, and hands over to
-`ray_node.Node` of that package. Standard library only.
+It unpacks the package of the worker, so that both ends have the same version, and delegates to
+`ray.node.Node` of that package.
 """
 
 import fcntl
@@ -19,14 +19,14 @@ _LOCK = ".lock"
 
 
 class Bootstrap:
-    """Room on a node for one attempt of a run."""
+    """A scratch directory on a node for one attempt at a run."""
 
     def __init__(self, package: bytes, run_id: str) -> None:
-        """Make a scratch directory, unpack the package there and load it.
+        """Create a scratch directory, unpack the package there and load it.
 
         Args:
             package: A zip of the package directory.
-            run_id: Of the run that is to go on here.
+            run_id: Of the run.
         """
         home = _scratch_home()
         remove_abandoned(home)
@@ -43,27 +43,27 @@ class Bootstrap:
         self._node = Node(self._scratch / "home", run_id)
 
     def call(self, method: str, *arguments: Any) -> Any:
-        """Let the node do something."""
+        """Call a method of the node."""
         return getattr(self._node, method)(*arguments)
 
     def close(self) -> None:
-        """Leave nothing behind."""
+        """End everything and delete the scratch directory."""
         self._node.close()
         shutil.rmtree(self._scratch, ignore_errors=True)
         os.close(self._lock)
 
 
 def _scratch_home() -> Path:
-    """Where the actors of this user work, on this node."""
+    """The parent of the scratch directories of this user on this node."""
     home = Path(tempfile.gettempdir()) / f"tunix-rt-ray-{os.getuid()}"
     home.mkdir(mode=0o700, exist_ok=True)
     if home.stat().st_uid != os.getuid():
-        raise PermissionError(f"{home} belongs to somebody else; set TMPDIR on this node")
+        raise PermissionError(f"{home} belongs to another user; set TMPDIR on this node")
     return home
 
 
 def hold(scratch: Path) -> int:
-    """Lock the directory as long as this process lives; the lock appears only when it is held."""
+    """Lock the directory for the life of this process; the lock file appears only when it is held."""
     unnamed = scratch / f"{_LOCK}.new"
     descriptor = os.open(unnamed, os.O_RDWR | os.O_CREAT, 0o600)
     fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -72,7 +72,7 @@ def hold(scratch: Path) -> int:
 
 
 def remove_abandoned(home: Path) -> None:
-    """Delete what actors left that were killed, with their node or their worker."""
+    """Delete the scratch directories of killed actors."""
     for lock in home.glob(f"*/{_LOCK}"):
         with suppress(OSError):  # still in use, or removed by another actor meanwhile
             descriptor = os.open(lock, os.O_RDWR)

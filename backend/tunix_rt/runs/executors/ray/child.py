@@ -27,13 +27,13 @@ from tunix_rt.engines.training.run_dir import RunDir
 from tunix_rt.runs.executors.base import ChildExit, Job
 from tunix_rt.runs.executors.local import LocalExecutor
 from tunix_rt.runs.executors.ray.actors import (
-    GivenUp,
+    CallCancelled,
     RunActor,
-    Shipments,
+    StagedInputs,
     demand_of,
     nodes,
     reason,
-    run_so_far,
+    run_files,
 )
 from tunix_rt.runs.executors.ray.messages import (
     LINES,
@@ -42,52 +42,52 @@ from tunix_rt.runs.executors.ray.messages import (
     RUN_DIR,
     Assignment,
     Growth,
-    Known,
+    ReplicaState,
     Report,
 )
 from tunix_rt.runs.executors.ray.mirror import CheckpointMirror
 from tunix_rt.runs.files import JobDir
 
-ReadPiece = Callable[[str, int], bytes]
+ReadChunk = Callable[[str, int], bytes]
 """Path in the run directory there, and offset, to the bytes from there on; nothing at the end."""
 
 
 class Replica:
-    """Where reports go. The run directory must be held: nobody else writes into it."""
+    """The local copy of a run directory. The caller must hold its lock."""
 
     def __init__(self, job_dir: JobDir, run_dir: RunDir) -> None:
         self._run_dir = run_dir
         self._output = job_dir.open_output()
-        self.known = Known()
-        """What has arrived."""
+        self.known = ReplicaState()
+        """The state that reports have been applied to."""
 
-    def say(self, text: str) -> None:
-        """Print a line where the child prints."""
+    def print_line(self, text: str) -> None:
+        """Print a line into the output of the run."""
         with storage_errors("writing the output of a run"):
             self._output.write(f"{text}\n".encode())
 
     def apply(self, report: Report) -> None:
-        """Write down what is new.
+        """Write what is new.
 
         Raises:
-            StorageError: The disk is full or may not be written.
+            StorageError: The disk is full or not writable.
         """
         for name, growth in report.growths.items():
             self._grow(name, growth)
-            self.known.places[name] = growth.place
+            self.known.positions[name] = growth.position
         for name, (stamp, data) in report.files.items():
-            # A directory with a manifest is complete: it comes when all else is here.
+            # A directory with a manifest is complete: the manifest is written last.
             if name != self._run_dir.manifest.name:
                 _write(self._run_dir.path / name, data)
             self.known.stamps[name] = stamp
-        self._remove_all_but(report.names)
+        self._remove_other_files(report.names)
 
-    def collect(self, hashes: Mapping[str, str], read: ReadPiece) -> None:
-        """Make the directory equal to the one over there.
+    def collect(self, hashes: Mapping[str, str], read: ReadChunk) -> None:
+        """Copy the remaining files from the node.
 
         Args:
-            hashes: SHA-256 of every file there by its path, the manifest last.
-            read: Reads them there.
+            hashes: SHA-256 of every file on the node by its path, the manifest last.
+            read: Reads a chunk of one.
 
         Raises:
             StorageError: A file did not arrive as it was sent, or cannot be written.
@@ -95,14 +95,14 @@ class Replica:
         directories = {_directory_of(path) for path in hashes} - {None}
         for directory in sorted(filter(None, directories)):
             self._collect_directory(directory, hashes, read)
-        self._drop_directories_but(directories)
+        self._remove_other_directories(directories)
         for path, sha256 in hashes.items():
-            if _directory_of(path) is None and not _is_here(self._run_dir.path / path, sha256):
+            if _directory_of(path) is None and not _matches(self._run_dir.path / path, sha256):
                 with write_atomically(self._run_dir.path / path, what=f"collecting {path}") as file:
                     _copy(path, sha256, read, file)
 
     def close(self) -> None:
-        """Nothing more is written."""
+        """Close the output."""
         self._output.close()
 
     def _grow(self, name: str, growth: Growth) -> None:
@@ -115,16 +115,16 @@ class Replica:
             with storage_errors(f"writing {name}"), (self._run_dir.path / name).open("ab") as file:
                 file.write(growth.data)
 
-    def _remove_all_but(self, names: frozenset[str]) -> None:
+    def _remove_other_files(self, names: frozenset[str]) -> None:
         for path in self._run_dir.path.iterdir():
             is_ours = path.is_file() and not path.name.startswith(".") and path.name not in LINES
             if is_ours and path.name not in names:
                 path.unlink()
                 self.known.stamps.pop(path.name, None)
 
-    def _collect_directory(self, directory: str, hashes: Mapping[str, str], read: ReadPiece) -> None:
+    def _collect_directory(self, directory: str, hashes: Mapping[str, str], read: ReadChunk) -> None:
         files = {path: sha256 for path, sha256 in hashes.items() if _directory_of(path) == directory}
-        if all(_is_here(self._run_dir.path / path, sha256) for path, sha256 in files.items()):
+        if all(_matches(self._run_dir.path / path, sha256) for path, sha256 in files.items()):
             return
         place = self._run_dir.path / directory
         with write_directory_atomically(place, what=f"collecting {directory}") as target:
@@ -134,7 +134,7 @@ class Replica:
                 with local.open("wb") as file:
                     _copy(path, sha256, read, file)
 
-    def _drop_directories_but(self, kept: Iterable[str | None]) -> None:
+    def _remove_other_directories(self, kept: Iterable[str | None]) -> None:
         here = [self._run_dir.model, *self._run_dir.checkpoints.glob("[0-9]*")]
         kept_paths = {self._run_dir.path / directory for directory in kept if directory is not None}
         for path in here:
@@ -143,7 +143,7 @@ class Replica:
 
 
 def _directory_of(path: str) -> str | None:
-    """The directory with which a file comes and goes; None when it stands alone.
+    """The directory that is copied as a whole with a file; None if the file is copied alone.
 
     Example:
         "checkpoints/20/state/d/1" -> "checkpoints/20"; "model/config.json" -> "model"; "plan.json" -> None
@@ -154,7 +154,7 @@ def _directory_of(path: str) -> str | None:
     return first if first == "model" and rest else None
 
 
-def _is_here(path: Path, sha256: str) -> bool:
+def _matches(path: Path, sha256: str) -> bool:
     return path.is_file() and file_digest(path) == sha256
 
 
@@ -163,16 +163,16 @@ def _write(path: Path, data: bytes) -> None:
         file.write(data)
 
 
-def _copy(path: str, sha256: str, read: ReadPiece, target: IO[bytes]) -> None:
+def _copy(path: str, sha256: str, read: ReadChunk, target: IO[bytes]) -> None:
     digest, offset = hashlib.sha256(), 0
-    while piece := read(path, offset):
-        target.write(piece)
-        digest.update(piece)
-        offset += len(piece)
+    while chunk := read(path, offset):
+        target.write(chunk)
+        digest.update(chunk)
+        offset += len(chunk)
     if digest.hexdigest() != sha256:
         raise StorageError(
-            f"{path} did not arrive from the node as it was sent.",
-            next_step="Resume the run: it goes on from its last checkpoint.",
+            f"{path} was damaged on its way from the node.",
+            next_step="Resume the run: it continues from its last checkpoint.",
         )
 
 
@@ -180,17 +180,17 @@ _REPORT_EVERY_S = 0.5
 _LOCK_S = 10.0
 _QUIET_S = 10.0
 _OF_THIS_MACHINE = {"TUNIX_RT_HOME", "TUNIX_RT_DATABASE_URL", "CUDA_VISIBLE_DEVICES"}
-"""Paths, secrets and devices that mean nothing, or too much, elsewhere."""
+"""Paths, secrets and devices that must not leave this machine."""
 _STOPPED = 128 + signal.SIGTERM
 """Exit code of an engine that was asked to stop."""
 
 
 class RayChild:
-    """An attempt that trains on a node, while its files are kept equal here."""
+    """An attempt that trains on a node, while its files are replicated here."""
 
-    def __init__(self, job: Job, shipments: Shipments, settings: Settings) -> None:
+    def __init__(self, job: Job, staged: StagedInputs, settings: Settings) -> None:
         self._job = job
-        self._shipments = shipments
+        self._staged = staged
         self._settings = settings
         self._where = "A Ray node"
         self._is_training = False
@@ -201,29 +201,30 @@ class RayChild:
         self._ended = self._pool.submit(self._run)
 
     def poll(self) -> ChildExit | None:
-        """How it ended; None while anything of it runs."""
+        """How it ended; None while any process of it runs."""
         return self._ended.result() if self._ended.done() else None
 
     def stop(self) -> None:
-        """Ask it to save and stop; its supervisor over there kills it after the grace."""
+        """Ask it to save and stop; its supervisor on the node kills it after the grace period."""
         self._is_stopping = True
 
     def kill(self) -> None:
-        """End it at once. From here on nothing is written into its directories."""
+        """Kill it at once. Nothing is written into its directories afterwards."""
         self._is_killed = True
         self._writes_nothing.wait(_QUIET_S)
 
     def close(self) -> None:
-        """End it if it still runs, and wait for that."""
+        """Kill it if it still runs, and wait."""
         self._is_killed = True
         self._pool.shutdown()
 
     def _run(self) -> ChildExit:
+        self._job.job_dir.error.unlink(missing_ok=True)  # of an earlier attempt
         try:
             with self._job.run_dir.held(wait_s=_LOCK_S):
                 return self._replicated()
         except TunixRTError as error:
-            # Another process holds the directory, or the disk does not even take the output.
+            # Another process holds the directory, or the output is not writable.
             return ChildExit(None, detail=str(error), is_infrastructure=True)
         finally:
             self._writes_nothing.set()
@@ -234,8 +235,9 @@ class RayChild:
         try:
             return self._on_a_node(replica)
         except TunixRTError as error:
-            # As the command line prints errors: whoever reads the output finds it.
-            replica.say(f"error: {error.detail}\nnext:  {error.next_step}")
+            # In the log as the command line prints errors, and for the worker.
+            replica.print_line(f"error: {error.detail}\nnext:  {error.next_step}")
+            self._job.job_dir.write_error(error)
             if isinstance(error, ConflictError | DeviceError | StorageError):
                 return ChildExit(None, detail=str(error), is_infrastructure=True)
             return ChildExit(error.exit_code, detail=str(error))
@@ -245,42 +247,42 @@ class RayChild:
     def _on_a_node(self, replica: Replica) -> ChildExit:
         job = self._job
         demand = demand_of(job.device, job.recipe.sharding, self._settings, nodes())
-        replica.say(f"asking the Ray cluster for {demand}")
-        actor = RunActor(job.run_id, demand, self._shipments.package, self._is_given_up)
+        replica.print_line(f"asking the Ray cluster for {demand}")
+        actor = RunActor(job.run_id, demand, self._staged.package, self._is_cancelled)
         try:
             return self._trained(actor, replica)
-        except GivenUp:
-            # Whoever kills it need not wait until the node has cleaned up.
+        except CallCancelled:
+            # `kill` need not wait until the node has cleaned up.
             self._writes_nothing.set()
-            return self._how_it_was_given_up()
+            return self._cancelled_exit()
         except RayError as error:
             lost = f"{self._where} was lost: {reason(error)}"
-            replica.say(lost)
+            replica.print_line(lost)
             return ChildExit(None, detail=lost, is_infrastructure=True)
         finally:
             actor.release()
 
     def _trained(self, actor: RunActor, replica: Replica) -> ChildExit:
         self._where = f"The Ray node {actor.call('host')}"
-        replica.say(f"{self._where} trains it")
-        self._ship(actor)
+        replica.print_line(f"{self._where} trains it")
+        self._upload_inputs(actor)
         actor.call("start", self._assignment())
         self._is_training = True
-        exit_ = self._followed(actor, replica)
+        exit_ = self._follow_until_done(actor, replica)
         replica.collect(actor.call("listing"), lambda path, offset: bytes(actor.call("read", path, offset)))
         if exit_.code == 0:
-            self._forget_mirror(replica)
+            self._remove_mirror_copy(replica)
         return exit_
 
-    def _ship(self, actor: RunActor) -> None:
+    def _upload_inputs(self, actor: RunActor) -> None:
         job, dataset = self._job, self._job.recipe.data.dataset
         newest_here = LocalExecutor().newest_step(job.run_dir)
         mirror = self._mirror()
         is_newest_here = mirror is None or newest_here > mirror.newest_step()
-        for piece in [] if dataset is None else self._shipments.dataset(dataset):
-            actor.call("write", piece.path, piece.offset, piece.data)
-        for piece in run_so_far(job, with_checkpoints=is_newest_here):
-            actor.call("write", piece.path, piece.offset, piece.data)
+        for chunk in [] if dataset is None else self._staged.dataset(dataset):
+            actor.call("write", chunk.path, chunk.offset, chunk.data)
+        for chunk in run_files(job, with_checkpoints=is_newest_here):
+            actor.call("write", chunk.path, chunk.offset, chunk.data)
 
     def _assignment(self) -> Assignment:
         job = self._job
@@ -292,17 +294,17 @@ class RayChild:
             recipe=job.recipe,
             device=job.device,
             grace_s=job.grace_s,
-            silence_s=self._settings.worker_lease_s,
+            worker_timeout_s=self._settings.worker_lease_s,
             checkpoint_url=self._settings.checkpoint_url,
         )
 
-    def _followed(self, actor: RunActor, replica: Replica) -> ChildExit:
-        """Write down what happens until nothing more does; how it ended."""
-        is_told = False
+    def _follow_until_done(self, actor: RunActor, replica: Replica) -> ChildExit:
+        """Apply reports until the last one; returns how it ended."""
+        is_stop_sent = False
         while True:
-            if self._is_stopping and not is_told:
+            if self._is_stopping and not is_stop_sent:
                 actor.call("stop")
-                is_told = True
+                is_stop_sent = True
             report = actor.call("report", replica.known)
             replica.apply(report)
             if report.is_last:
@@ -315,19 +317,19 @@ class RayChild:
         url = self._settings.checkpoint_url
         return None if url is None else CheckpointMirror(url, self._job.run_id)
 
-    def _forget_mirror(self, replica: Replica) -> None:
-        """A run that has succeeded and is here whole needs it no more."""
+    def _remove_mirror_copy(self, replica: Replica) -> None:
+        """Delete the mirror of a run that has succeeded and is completely replicated."""
         mirror = self._mirror()
         try:
             if mirror is not None:
                 mirror.remove()
         except StorageError as error:
-            replica.say(str(error))
+            replica.print_line(str(error))
 
-    def _is_given_up(self) -> bool:
+    def _is_cancelled(self) -> bool:
         return self._is_killed or (self._is_stopping and not self._is_training)
 
-    def _how_it_was_given_up(self) -> ChildExit:
+    def _cancelled_exit(self) -> ChildExit:
         if self._is_killed:
             return ChildExit(None, signal.SIGKILL, "It was killed.", was_killed=True)
-        return ChildExit(_STOPPED, detail="It was stopped before it began.")
+        return ChildExit(_STOPPED, detail="It was stopped before it started.")

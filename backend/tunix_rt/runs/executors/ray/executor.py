@@ -34,12 +34,12 @@ class RayExecutor:
         """Join the cluster.
 
         Args:
-            settings: How much a run takes of a node, and where checkpoints are mirrored.
-            address: Of the cluster. Default: that of the settings.
+            settings: The resources of a run, and where checkpoints are mirrored.
+            address: Of the cluster. Default: from the settings.
 
         Raises:
             MissingExtraError: Ray is not installed.
-            InvalidInputError: The place of the mirror cannot be used.
+            InvalidInputError: The URL of the mirror cannot be used.
             DeviceError: No cluster answers.
         """
         if find_spec("ray") is None:
@@ -48,16 +48,16 @@ class RayExecutor:
             open_file_system(settings.checkpoint_url)
         self._settings = settings
         _join(settings.ray_address if address is None else address)
-        from tunix_rt.runs.executors.ray.actors import Shipments
+        from tunix_rt.runs.executors.ray.actors import StagedInputs
 
-        self._shipments = Shipments(settings.datasets_dir)
+        self._staged = StagedInputs(settings.datasets_dir)
         self._children: WeakSet[RayChild] = WeakSet()
 
     def start(self, job: Job) -> "RayChild":
-        """Ask the cluster for a node and train there."""
+        """Request a node from the cluster and train there."""
         from tunix_rt.runs.executors.ray.child import RayChild
 
-        child = RayChild(job, self._shipments, self._settings)
+        child = RayChild(job, self._staged, self._settings)
         self._children.add(child)
         return child
 
@@ -68,7 +68,7 @@ class RayExecutor:
         clear(job_dir.run_id)
 
     def newest_step(self, run_dir: RunDir) -> int:
-        """The newest checkpoint that a node could go on from: one that is here, or a mirrored one."""
+        """The newest checkpoint that a node can resume from: a local or a mirrored one."""
         here = LocalExecutor().newest_step(run_dir)
         if self._settings.checkpoint_url is None:
             return here
@@ -79,7 +79,7 @@ class RayExecutor:
             return here
 
     def close(self) -> None:
-        """Leave the cluster; what still runs there for us ends."""
+        """Leave the cluster; the runs of this worker there end."""
         import ray
 
         for child in self._children:
@@ -90,7 +90,7 @@ class RayExecutor:
 def _join(address: str) -> None:
     import ray
 
-    _require_somebody_there(address)
+    _require_reachable(address)
     with _own_signals():
         try:
             ray.init(
@@ -100,11 +100,11 @@ def _join(address: str) -> None:
             raise _no_cluster(address, str(error).partition("\n")[0]) from error
 
 
-def _require_somebody_there(address: str) -> None:
-    """Ray itself would try for minutes and then end this process."""
+def _require_reachable(address: str) -> None:
+    """Fail fast: Ray itself would retry for minutes and then end this process."""
     host, _, port = address.rpartition("://")[2].rpartition(":")
     if not (host and port.isdecimal()):
-        return  # auto, local: Ray knows at once
+        return  # auto, local: Ray fails at once
     try:
         socket.create_connection((host, int(port)), timeout=_CONNECT_S).close()
     except OSError as error:
@@ -113,7 +113,7 @@ def _require_somebody_there(address: str) -> None:
 
 @contextmanager
 def _own_signals() -> Iterator[None]:
-    """Ray takes SIGTERM for itself; a worker drains on it."""
+    """Keep the SIGTERM handler: Ray replaces it, and a worker drains on SIGTERM."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -127,6 +127,6 @@ def _own_signals() -> Iterator[None]:
 def _no_cluster(address: str, problem: str) -> DeviceError:
     return DeviceError(
         f"No Ray cluster answers at {address}: {problem}",
-        next_step="Start one with `ray start --head` and name it with --ray-address HOST:PORT; this machine "
-        "must be one of its nodes. `ray status` shows it.",
+        next_step="Start one with `ray start --head` and give --ray-address HOST:PORT; this machine must be "
+        "one of its nodes. `ray status` shows it.",
     )

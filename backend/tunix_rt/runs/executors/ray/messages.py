@@ -1,4 +1,4 @@
-"""What both sides send."""
+"""Messages between the worker and a Ray node."""
 
 from dataclasses import dataclass, field
 
@@ -6,26 +6,26 @@ from tunix_rt.recipes.types import Recipe
 from tunix_rt.runs.executors.base import ChildExit
 
 OUTPUT = "output.log"
-"""What the processes of this attempt printed; the only growing file that is not in the run directory."""
+"""Output of the processes of this attempt; the only growing file outside the run directory."""
 LINES = ("events.jsonl", "metrics.jsonl", "log.txt")
 """Files of the run directory that grow line by line."""
 CHUNK_BYTES = 8 << 20
-"""The most that is said at once of one file."""
+"""Maximum that one report contains of one file."""
 
 
 @dataclass(frozen=True)
 class Assignment:
-    """One attempt, as the node gets it. Paths are the node's own business."""
+    """One attempt, without paths: the node inserts its own."""
 
     attempt: int
     command: tuple[str, ...]
-    """With RUN_DIR and RECIPE where the paths go."""
+    """With RUN_DIR and RECIPE in place of paths."""
     environment: dict[str, str]
     recipe: Recipe
     device: str
     grace_s: float
-    silence_s: float
-    """How long the worker may say nothing before the node takes it for dead."""
+    worker_timeout_s: float
+    """How long the worker may be silent before the node takes it for dead."""
     checkpoint_url: str | None
 
 
@@ -34,8 +34,8 @@ RECIPE = "{recipe}"
 
 
 @dataclass(frozen=True)
-class Place:
-    """How far a growing file was read, and which file that was: one that is cut back is another file."""
+class Position:
+    """How far a growing file was read, and its inode: a file that is cut back is another file."""
 
     inode: int
     offset: int
@@ -43,45 +43,45 @@ class Place:
 
 @dataclass(frozen=True)
 class Growth:
-    """What a growing file has more than the worker knows."""
+    """The part of a growing file that the worker does not have."""
 
-    place: Place
+    position: Position
     """After it."""
     is_new: bool
-    """Whether the file is another one than before: these are its first bytes."""
+    """Whether the file was replaced: these are its first bytes."""
     data: bytes
 
 
 Stamp = tuple[int, int, int]
-"""Inode, size and time of change: equal as long as nobody has written the file."""
+"""Inode, size and modification time: equal as long as the file was not written."""
 
 
 @dataclass(frozen=True)
-class Known:
-    """What the worker has of a run."""
+class ReplicaState:
+    """The state of the replica on the worker."""
 
-    places: dict[str, Place] = field(default_factory=dict)
+    positions: dict[str, Position] = field(default_factory=dict)
     stamps: dict[str, Stamp] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Report:
-    """What has happened on the node since the worker asked last. Asking again gives the same."""
+    """Everything new on the node. Requesting it again with the same state gives the same."""
 
     growths: dict[str, Growth]
     files: dict[str, tuple[Stamp, bytes]]
-    """Small files at the top of the run directory that are new or were written again."""
+    """Small files at the top of the run directory that are new or were rewritten."""
     names: frozenset[str]
     """Every file at the top of the run directory."""
     exit: ChildExit | None
-    """Set when nothing of the child runs any more, and never before its last byte can be read."""
+    """Set when no process of the child is left and its last byte can be read."""
 
     @property
     def has_more(self) -> bool:
-        """Whether one of the files did not go into this report whole."""
+        """Whether a file did not fit into this report."""
         return any(len(growth.data) >= CHUNK_BYTES for growth in self.growths.values())
 
     @property
     def is_last(self) -> bool:
-        """Whether there is no more to come."""
+        """Whether it is the last report."""
         return self.exit is not None and not self.growths

@@ -4,9 +4,8 @@
 <url>/<run_id>/<step>-<token>/records/…      metrics, events and log as they were then
 <url>/<run_id>/<step>-<token>.json           written last: every file, its size and its hash
 
-A run goes on elsewhere with the records that belong to the checkpoint: so no line of metrics is lost with the
-machine that wrote it. The token keeps two writers of one step apart, should a machine that was given up for
-lost still be writing.
+A run resumes on another machine with the records of the checkpoint, so no metrics are lost with the machine
+that wrote them. The token separates two writers of one step, if a machine that counts as lost still writes.
 """
 
 import hashlib
@@ -39,18 +38,18 @@ class MirroredFile(Record):
 
 
 class MirroredCheckpoint(Record):
-    """A checkpoint that is there whole."""
+    """A complete checkpoint."""
 
     step: Annotated[int, Field(ge=0)]
     name: str
     """Of its directory."""
     files: dict[str, MirroredFile]
-    """By their paths in it."""
+    """By path in the directory."""
 
 
 @dataclass(frozen=True)
 class CheckpointMirror:
-    """The checkpoints of one run that other machines can go on from.
+    """The checkpoints of one run that other machines can resume from.
 
     Example:
         CheckpointMirror("s3://bucket/checkpoints", "20250131-142907-demo-3f2a")
@@ -60,10 +59,10 @@ class CheckpointMirror:
     run_id: str
 
     def complete(self) -> list[MirroredCheckpoint]:
-        """Those that are there whole, by step.
+        """The complete checkpoints, sorted by step.
 
         Raises:
-            StorageError: The place cannot be read.
+            StorageError: The mirror cannot be read.
         """
         with self._files("reading the mirrored checkpoints") as files:
             files.invalidate_cache()
@@ -73,14 +72,14 @@ class CheckpointMirror:
         return sorted(filter(None, found), key=lambda checkpoint: (checkpoint.step, checkpoint.name))
 
     def newest_step(self) -> int:
-        """The step of the newest whole one; 0 when there is none."""
+        """The step of the newest complete one; 0 if there is none."""
         return max((checkpoint.step for checkpoint in self.complete()), default=0)
 
     def put(self, step: int, checkpoint: Path, records: Mapping[str, Path]) -> MirroredCheckpoint:
-        """Copy a checkpoint there, and the records by name; it counts once everything has arrived.
+        """Upload a checkpoint with its records; it counts once everything has arrived.
 
         Raises:
-            StorageError: It did not get there. Earlier ones stay.
+            StorageError: The upload failed. Earlier checkpoints stay.
         """
         sources = {f"{_RECORDS}/{name}": path for name, path in records.items()}
         for path in checkpoint.rglob("*"):
@@ -96,18 +95,18 @@ class CheckpointMirror:
                 remote = f"{self._root(files)}/{mirrored.name}/{name}"
                 files.makedirs(remote.rpartition("/")[0], exist_ok=True)
                 files.put_file(str(path), remote)
-            # Written last: with its marker a checkpoint is whole.
+            # Written last: a checkpoint with a marker is complete.
             marker = mirrored.model_dump_json().encode()
             files.pipe_file(f"{self._root(files)}/{mirrored.name}{_MARKER_ENDING}", marker)
         return mirrored
 
     def fetch(self, mirrored: MirroredCheckpoint, checkpoints: Path) -> dict[str, bytes]:
-        """Bring one to `checkpoints/<step>`, whole or not at all; its records, by name.
+        """Download one to `checkpoints/<step>`, completely or not at all; returns its records by name.
 
         Raises:
-            StorageError: It cannot be read, or is not what was put there.
+            StorageError: It cannot be read, or is damaged.
         """
-        place = checkpoints / str(mirrored.step)
+        directory = checkpoints / str(mirrored.step)
         what = f"fetching the checkpoint of step {mirrored.step}"
         with self._files(what) as files:
             remote = f"{self._root(files)}/{mirrored.name}"
@@ -115,17 +114,17 @@ class CheckpointMirror:
                 name: _checked(files.cat_file(f"{remote}/{_RECORDS}/{name}"), described, mirrored.step)
                 for name, described in _below(_RECORDS, mirrored.files).items()
             }
-            with write_directory_atomically(place, what=what) as target:
+            with write_directory_atomically(directory, what=what) as target:
                 for name, described in _below(_CHECKPOINT, mirrored.files).items():
                     local = target / _inside(name)
                     local.parent.mkdir(parents=True, exist_ok=True)
                     files.get_file(f"{remote}/{_CHECKPOINT}/{name}", str(local))
                     if _described(local) != described:
-                        raise _not_what_was_put(mirrored.step)
+                        raise _damaged(mirrored.step)
         return records
 
     def drop(self, mirrored: MirroredCheckpoint) -> None:
-        """Delete one; from its first moment it no longer counts."""
+        """Delete one, its marker first."""
         with self._files(f"dropping the mirrored checkpoint of step {mirrored.step}") as files:
             marker = f"{self._root(files)}/{mirrored.name}"
             _remove(files, f"{marker}{_MARKER_ENDING}")
@@ -147,7 +146,7 @@ class CheckpointMirror:
 
     @contextmanager
     def _files(self, what: str) -> Iterator[fsspec.AbstractFileSystem]:
-        """The file system of the URL; whatever its library raises becomes an error that says what to do."""
+        """The file system of the URL; errors of its library become StorageError with a next step."""
         try:
             yield open_file_system(self.url)
         except (InvalidInputError, StorageError):
@@ -156,7 +155,7 @@ class CheckpointMirror:
             first_line = str(error).partition("\n")[0] or type(error).__name__
             raise StorageError(
                 redacted(f"{what.capitalize()} failed: {first_line}"),
-                next_step="Check TUNIX_RT_CHECKPOINT_URL, its credentials and its room on this machine.",
+                next_step="Check TUNIX_RT_CHECKPOINT_URL, its credentials and its free space.",
             ) from error
 
 
@@ -171,7 +170,7 @@ def open_file_system(url: str) -> fsspec.AbstractFileSystem:
     except (ImportError, ValueError) as error:
         raise InvalidInputError(
             redacted(f"TUNIX_RT_CHECKPOINT_URL cannot be used: {error}."),
-            next_step="Write file:///shared/checkpoints, or install what its protocol needs, as in "
+            next_step="Use file:///shared/checkpoints, or install the library for its protocol, such as "
             "`pip install s3fs` for s3://.",
         ) from error
 
@@ -180,7 +179,7 @@ def _read_marker(files: fsspec.AbstractFileSystem, path: str) -> MirroredCheckpo
     try:
         return MirroredCheckpoint.model_validate_json(files.cat_file(path))
     except (FileNotFoundError, ValidationError):
-        return None  # dropped meanwhile, or torn: it does not count
+        return None  # deleted meanwhile, or incomplete: it does not count
 
 
 def _described(path: Path) -> MirroredFile:
@@ -191,8 +190,8 @@ def _inside(name: str) -> PurePosixPath:
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts:
         raise StorageError(
-            f"A mirrored checkpoint names the file {name!r}, which is outside of it.",
-            next_step="Do not use this mirror: somebody else has written into it.",
+            f"A mirrored checkpoint names the file {name!r}, which is outside its directory.",
+            next_step="Do not use this mirror: another program has written into it.",
         )
     return path
 
@@ -204,14 +203,14 @@ def _below(part: str, files: Mapping[str, MirroredFile]) -> dict[str, MirroredFi
 
 def _checked(data: bytes, described: MirroredFile, step: int) -> bytes:
     if hashlib.sha256(data).hexdigest() != described.sha256:
-        raise _not_what_was_put(step)
+        raise _damaged(step)
     return data
 
 
-def _not_what_was_put(step: int) -> StorageError:
+def _damaged(step: int) -> StorageError:
     return StorageError(
-        f"The mirrored checkpoint of step {step} is damaged: it is not what was put there.",
-        next_step="An earlier one is used if there is one; check the disk behind TUNIX_RT_CHECKPOINT_URL.",
+        f"The mirrored checkpoint of step {step} is damaged: its content does not match its hash.",
+        next_step="An earlier one is used if there is one; check the storage behind TUNIX_RT_CHECKPOINT_URL.",
     )
 
 

@@ -26,8 +26,8 @@ from tunix_rt.runs.executors.ray.messages import (
     RUN_DIR,
     Assignment,
     Growth,
-    Known,
-    Place,
+    Position,
+    ReplicaState,
     Report,
     Stamp,
 )
@@ -35,14 +35,14 @@ from tunix_rt.runs.executors.ray.mirror import CheckpointMirror, MirroredCheckpo
 from tunix_rt.runs.files import JobDir
 
 
-def make_report(job_dir: JobDir, run_dir: RunDir, known: Known, exit_: ChildExit | None) -> Report:
-    """Everything new, as far as it goes into one answer.
+def build_report(job_dir: JobDir, run_dir: RunDir, known: ReplicaState, exit_: ChildExit | None) -> Report:
+    """Everything new, up to the size of one report.
 
     Args:
         job_dir: Of the attempt.
         run_dir: Of the run; it may not be there yet.
         known: What the worker has.
-        exit_: How the child ended; asked before, since what has ended writes no more.
+        exit_: How the child ended, read first: what has ended writes no more.
     """
     stamps = _stamps(run_dir.path)
     return Report(
@@ -57,13 +57,13 @@ def make_report(job_dir: JobDir, run_dir: RunDir, known: Known, exit_: ChildExit
     )
 
 
-def growth_of(path: Path, place: Place | None, *, is_cut_at_lines: bool) -> Growth | None:
-    """What a growing file has after `place`; from its beginning when it is another file by now.
+def growth_of(path: Path, position: Position | None, *, is_cut_at_lines: bool) -> Growth | None:
+    """What a growing file has after `position`; from its beginning when it is another file by now.
 
     Args:
         path: The file; it may not be there.
-        place: How far it is known.
-        is_cut_at_lines: Whether a last line without its end is left for the next time.
+        position: How far the worker has it.
+        is_cut_at_lines: Whether a last line without a newline is left for the next report.
     """
     try:
         file = path.open("rb")
@@ -71,30 +71,30 @@ def growth_of(path: Path, place: Place | None, *, is_cut_at_lines: bool) -> Grow
         return None
     with file:
         inode = os.fstat(file.fileno()).st_ino
-        is_new = place is None or place.inode != inode
-        offset = 0 if place is None or is_new else place.offset
+        is_new = position is None or position.inode != inode
+        offset = 0 if position is None or is_new else position.offset
         file.seek(offset)
         data = file.read(CHUNK_BYTES)
     if is_cut_at_lines and len(data) < CHUNK_BYTES:
         data = data[: data.rfind(b"\n") + 1]
-    return Growth(Place(inode, offset + len(data)), is_new, data) if data or is_new else None
+    return Growth(Position(inode, offset + len(data)), is_new, data) if data or is_new else None
 
 
-def _growths(job_dir: JobDir, run_dir: RunDir, known: Known, *, is_over: bool) -> dict[str, Growth]:
+def _growths(job_dir: JobDir, run_dir: RunDir, known: ReplicaState, *, is_over: bool) -> dict[str, Growth]:
     paths = {OUTPUT: job_dir.output, **{name: run_dir.path / name for name in LINES}}
     found = {
-        name: growth_of(path, known.places.get(name), is_cut_at_lines=name != OUTPUT and not is_over)
+        name: growth_of(path, known.positions.get(name), is_cut_at_lines=name != OUTPUT and not is_over)
         for name, path in paths.items()
     }
     return {name: growth for name, growth in found.items() if growth is not None}
 
 
 def _stamps(directory: Path) -> dict[str, Stamp]:
-    """Of the files at the top that do not grow."""
+    """Of the files at the top of the directory that do not grow."""
     stamps = {}
     for name in os.listdir(directory) if directory.is_dir() else []:
         path = directory / name
-        # Names with a dot are on their way to another name, or locks.
+        # Names with a dot are temporary files or locks.
         if name.startswith(".") or name in LINES:
             continue
         with suppress(FileNotFoundError):  # removed since the listing
@@ -105,7 +105,7 @@ def _stamps(directory: Path) -> dict[str, Stamp]:
 
 
 def _small(path: Path) -> bytes | None:
-    """What is in the file; None when it is too large to be sent along, or gone."""
+    """The content of the file; None if it is too large for a report, or gone."""
     try:
         with path.open("rb") as file:
             data = file.read(CHUNK_BYTES + 1)
@@ -114,93 +114,93 @@ def _small(path: Path) -> bytes | None:
     return data if len(data) <= CHUNK_BYTES else None
 
 
-_LOOK_EVERY_S = 0.5
-# A node that was given up for lost may replace them while they are fetched.
-_NUM_LOOKS = 3
+_POLL_EVERY_S = 0.5
+# A node that counts as lost may still replace them while they are fetched.
+_NUM_RESTORE_TRIES = 3
 _Identity = tuple[int, int]
-"""Inode and time of a directory: one that is saved again for the same step is another one."""
+"""Inode and time of a directory: saving the same step again gives another one."""
 
 
 class CheckpointUploads:
-    """Keeps the mirror of a run equal to its checkpoints, in a thread of its own.
+    """Mirrors the checkpoints of a run, in a thread of its own.
 
-    Engines give a checkpoint the name of its step only when it is whole. It is linked aside first: the engine
-    may drop it while slow storage still takes it.
+    Engines name a checkpoint by its step only when it is complete. It is hard-linked into a staging directory
+    first: the engine may delete it during a slow upload.
     """
 
     def __init__(
-        self, mirror: CheckpointMirror, run_dir: RunDir, staging: Path, say: Callable[[str], None]
+        self, mirror: CheckpointMirror, run_dir: RunDir, staging: Path, log: Callable[[str], None]
     ) -> None:
-        """Nothing is copied before `begin`.
+        """Prepare; `begin` starts the uploads.
 
         Args:
-            mirror: Where to.
-            run_dir: Where from.
+            mirror: The target.
+            run_dir: The source.
             staging: A directory on the disk of the run directory.
-            say: Tells people what went wrong.
+            log: Prints problems.
         """
         self._mirror = mirror
         self._run_dir = run_dir
         self._staging = staging
-        self._say = say
+        self._log = log
         self._mirrored: dict[int, tuple[_Identity, MirroredCheckpoint]] = {}
-        self._is_ending = threading.Event()
+        self._is_stopping = threading.Event()
         self._last_problem = ""
-        self._thread = threading.Thread(target=self._copy_until_the_end, name="checkpoint-uploads")
+        self._thread = threading.Thread(target=self._run, name="checkpoint-uploads")
 
     def restore(self) -> None:
-        """Fetch what the mirror has, unless newer checkpoints are here already, with their records.
+        """Fetch the mirrored checkpoints with their records, unless newer ones are here.
 
         Raises:
             StorageError: The mirror cannot be read.
         """
         newest_here = max(self._steps(), default=0)
-        for _ in range(_NUM_LOOKS):
+        for _ in range(_NUM_RESTORE_TRIES):
             mirrored = self._mirror.complete()
             if not mirrored or mirrored[-1].step < newest_here:
                 return
-            # All of them: one that is not the newest may hold the best weights.
+            # All of them: the best weights may be in an older one.
             if any([self._fetched(checkpoint) for checkpoint in mirrored]):
                 return
 
     def begin(self) -> None:
-        """Copy from now on."""
+        """Start the uploads."""
         self._thread.start()
 
     def finish(self, *, is_needed: bool) -> None:
-        """Copy what is there yet if it is needed, and no more."""
-        self._is_ending.set()
+        """Stop the uploads, after a last one if it is needed."""
+        self._is_stopping.set()
         if self._thread.ident is not None:
             self._thread.join()
         if is_needed:
-            self._copy_or_say()
+            self._copy_and_report()
 
     def _fetched(self, checkpoint: MirroredCheckpoint) -> bool:
         try:
             records = self._mirror.fetch(checkpoint, self._run_dir.checkpoints)
         except StorageError as error:
-            self._say(str(error))
+            self._log(str(error))
             return False
         identity = _identity(self._run_dir.checkpoints / str(checkpoint.step))
         if identity is not None:
             self._mirrored[checkpoint.step] = (identity, checkpoint)
         for name, data in records.items():
-            _keep_longer(self._run_dir.path / name, data)
+            _write_if_longer(self._run_dir.path / name, data)
         return True
 
-    def _copy_until_the_end(self) -> None:
-        while not self._is_ending.wait(_LOOK_EVERY_S):
-            self._copy_or_say()
+    def _run(self) -> None:
+        while not self._is_stopping.wait(_POLL_EVERY_S):
+            self._copy_and_report()
 
-    def _copy_or_say(self) -> None:
-        """A mirror that does not answer never stops a training; it is tried again."""
+    def _copy_and_report(self) -> None:
+        """Upload what is new. An unavailable mirror never stops a training; the upload is retried."""
         try:
             self._copy()
             self._last_problem = ""
         except StorageError as error:
             if str(error) != self._last_problem:
                 self._last_problem = str(error)
-                self._say(f"{error} It is tried again; until then a lost node costs more steps.")
+                self._log(f"{error} The upload is retried; until then a lost node loses more steps.")
 
     def _copy(self) -> None:
         steps = self._steps()
@@ -215,7 +215,7 @@ class CheckpointUploads:
     def _put(self, step: int, identity: _Identity) -> None:
         earlier = self._mirrored.get(step)
         try:
-            if (records := self._set_aside(step)) is None:
+            if (records := self._move_aside(step)) is None:
                 return
             self._mirrored[step] = (identity, self._mirror.put(step, self._staging / str(step), records))
         finally:
@@ -223,8 +223,8 @@ class CheckpointUploads:
         if earlier is not None:
             self._mirror.drop(earlier[1])
 
-    def _set_aside(self, step: int) -> dict[str, Path] | None:
-        """Copies of a checkpoint and its records that nobody changes; None when it has been dropped."""
+    def _move_aside(self, step: int) -> dict[str, Path] | None:
+        """Stage copies of a checkpoint and its records; None if the engine has deleted it."""
         checkpoint = self._run_dir.checkpoints / str(step)
         try:
             shutil.copytree(checkpoint, self._staging / str(step), copy_function=os.link)
@@ -235,7 +235,7 @@ class CheckpointUploads:
                 f"The checkpoint of step {step} cannot be copied: {error}.",
                 next_step="Check the temporary directory of the node.",
             ) from error
-        # After the checkpoint: the metrics know its steps by now.
+        # After the checkpoint: the metrics include its steps.
         records = {name: self._staging / name for name in LINES if (self._run_dir.path / name).exists()}
         for name, copy in records.items():
             shutil.copyfile(self._run_dir.path / name, copy)
@@ -251,12 +251,12 @@ def _identity(checkpoint: Path) -> _Identity | None:
     try:
         status = checkpoint.stat()
     except FileNotFoundError:
-        return None  # dropped by the engine
+        return None  # deleted by the engine
     return status.st_ino, status.st_mtime_ns
 
 
-def _keep_longer(path: Path, data: bytes) -> None:
-    """Both begin with the same lines; whichever was copied later has more of them."""
+def _write_if_longer(path: Path, data: bytes) -> None:
+    """Both begin with the same lines; the later copy has more of them."""
     if not path.exists() or path.stat().st_size < len(data):
         path.write_bytes(data)
 
@@ -266,7 +266,7 @@ _KILL_S = 30.0
 
 
 class Node:
-    """One attempt of a run. Every call may be made twice: the network may lose an answer."""
+    """One attempt at a run. Calls are idempotent: the network may lose an answer."""
 
     def __init__(self, home: Path, run_id: str) -> None:
         self._home = home
@@ -280,7 +280,7 @@ class Node:
         self._is_closed = threading.Event()
 
     def write(self, relative: str, offset: int, data: bytes) -> None:
-        """Put a piece of a file into the scratch home."""
+        """Write a chunk of a file into the scratch home."""
         path = self._home / relative
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("r+b" if path.exists() else "wb") as file:
@@ -288,7 +288,7 @@ class Node:
             file.write(data)
 
     def host(self) -> str:
-        """Where this is."""
+        """The name of this node."""
         return socket.gethostname()
 
     def start(self, assignment: Assignment) -> None:
@@ -305,13 +305,15 @@ class Node:
             self._uploads = self._restored(assignment.checkpoint_url)
         self._child = LocalExecutor().start(self._job(assignment))
         self._last_heard_s = time.monotonic()
-        threading.Thread(target=self._watch, args=(self._child, assignment.silence_s), daemon=True).start()
+        threading.Thread(
+            target=self._watch, args=(self._child, assignment.worker_timeout_s), daemon=True
+        ).start()
 
-    def report(self, known: Known) -> Report:
-        """What the worker does not know yet."""
+    def report(self, known: ReplicaState) -> Report:
+        """Everything that the worker does not have."""
         self._last_heard_s = time.monotonic()
         exit_ = self._ended()
-        return make_report(self._job_dir, self._run_dir, known, exit_)
+        return build_report(self._job_dir, self._run_dir, known, exit_)
 
     def listing(self) -> dict[str, str]:
         """SHA-256 of every file of the run directory, by its path; the manifest comes last."""
@@ -322,7 +324,7 @@ class Node:
         return hashes
 
     def read(self, relative: str, offset: int) -> bytes:
-        """A piece of a file of the run directory; nothing at its end."""
+        """A chunk of a file of the run directory; empty at its end."""
         self._last_heard_s = time.monotonic()
         with (self._run_dir.path / relative).open("rb") as file:
             file.seek(offset)
@@ -334,14 +336,14 @@ class Node:
             self._child.stop()
 
     def kill(self) -> None:
-        """End the child at once; returns when nothing of it runs."""
+        """Kill the child at once, and wait until none of its processes is left."""
         child = self._child
         if child is not None:
             child.kill()
             wait_until(lambda: child.poll() is not None, within_s=_KILL_S)
 
     def close(self) -> None:
-        """End what still runs."""
+        """End everything that still runs."""
         self._is_closed.set()
         if self._child is not None:
             self._child.kill()
@@ -351,7 +353,7 @@ class Node:
 
     def _restored(self, url: str) -> CheckpointUploads:
         mirror = CheckpointMirror(url, self._run_dir.run_id)
-        uploads = CheckpointUploads(mirror, self._run_dir, self._home / "staging", self._say)
+        uploads = CheckpointUploads(mirror, self._run_dir, self._home / "staging", self._log)
         uploads.restore()
         uploads.begin()
         return uploads
@@ -371,7 +373,7 @@ class Node:
         )
 
     def _ended(self) -> ChildExit | None:
-        """How the child ended, once its last checkpoint is safe."""
+        """How the child ended, once its last checkpoint is mirrored."""
         if self._exit is None and self._child is not None and (exit_ := self._child.poll()) is not None:
             if self._is_abandoned:
                 exit_ = replace(exit_, detail="Its worker was silent for too long.", is_infrastructure=True)
@@ -380,16 +382,16 @@ class Node:
             self._exit = exit_
         return self._exit
 
-    def _watch(self, child: LocalChild, silence_s: float) -> None:
-        """Stop a child whose worker is gone, should Ray not notice; what it saves goes to the mirror."""
+    def _watch(self, child: LocalChild, timeout_s: float) -> None:
+        """Stop a child whose worker is gone, in case Ray does not notice; the mirror gets its checkpoint."""
         while not self._is_closed.wait(_NODE_POLL_S):
-            if time.monotonic() - self._last_heard_s > silence_s:
+            if time.monotonic() - self._last_heard_s > timeout_s:
                 self._is_abandoned = True
                 child.stop()
                 return
 
-    def _say(self, text: str) -> None:
-        """Print a line where the child prints."""
+    def _log(self, text: str) -> None:
+        """Print a line into the output of the run."""
         with self._job_dir.open_output() as output:
             output.write(f"{text}\n".encode())
 

@@ -1,4 +1,4 @@
-"""Runs of `tunix-rt train` are in the list too, and stand where their directories say."""
+"""Unmanaged runs are listed too, with the status of their directories."""
 
 import json
 import os
@@ -14,32 +14,31 @@ from support.run_dirs import NOON, finished_run
 from tunix_rt.base.errors import ConflictError, NotFoundError
 from tunix_rt.base.home import Home
 from tunix_rt.engines.training.run_dir import RunDir
-from tunix_rt.runs import service as controlling
-from tunix_rt.runs import service as removing
+from tunix_rt.runs import service
 from tunix_rt.runs.files import JobDir
 from tunix_rt.runs.service import get_run
 from tunix_rt.runs.store.repository import RunRepository
 from tunix_rt.runs.types import RunFilter
-from tunix_rt.runs.unmanaged import OutsideRuns
+from tunix_rt.runs.unmanaged import UnmanagedRuns
 
 
-def look(store: Home) -> dict[str, str]:
-    """The status of each run, after a fresh look at the home."""
-    OutsideRuns(store.settings.runs_dir, RunRepository(store.database)).refresh()
+def statuses(store: Home) -> dict[str, str]:
+    """The status of each run, after a refresh of the home."""
+    UnmanagedRuns(store.settings.runs_dir, RunRepository(store.database)).refresh()
     return {
         run.run_id: run.status
         for run in RunRepository(store.database).list(RunFilter(), limit=100, offset=0).data
     }
 
 
-def outside(store: Home, run_id: str = "by-hand", **manifest: object) -> RunDir:
+def unmanaged(store: Home, run_id: str = "by-hand", **manifest: object) -> RunDir:
     return finished_run(store.settings.runs_dir / run_id, **manifest)
 
 
 @contextmanager
 def running(store: Home, run_id: str = "by-hand") -> Iterator[RunDir]:
     """A run whose process is this one."""
-    run_dir = outside(store, run_id)
+    run_dir = unmanaged(store, run_id)
     run_dir.manifest.unlink()
     event = {"sequence": 0, "time": NOON.isoformat(), "kind": "started", "message": "started"}
     run_dir.events.write_text(json.dumps(event) + "\n")
@@ -48,25 +47,25 @@ def running(store: Home, run_id: str = "by-hand") -> Iterator[RunDir]:
 
 
 def test_a_finished_run_is_listed_as_it_ended(store: Home) -> None:
-    outside(store)
+    unmanaged(store)
     queued(store, "in-the-queue")
-    assert look(store) == look(store) == {"in-the-queue": "queued", "by-hand": "succeeded"}
+    assert statuses(store) == statuses(store) == {"in-the-queue": "queued", "by-hand": "succeeded"}
     run = RunRepository(store.database).get("by-hand")
     assert (run.executor, run.num_attempts, run.finished_at) == ("direct", 0, NOON)
     assert (run.recipe_name, run.model, run.dataset, run.mode) == ("tiny", "tiny-llama", "demo-v1", "full")
     assert kinds(store, "by-hand") == ["imported"]
 
 
-def test_a_run_is_running_while_its_process_has_the_directory(store: Home) -> None:
+def test_a_run_is_running_while_its_directory_is_locked(store: Home) -> None:
     with running(store) as run_dir:
-        assert look(store) == {"by-hand": "running"}
+        assert statuses(store) == {"by-hand": "running"}
         assert RunRepository(store.database).get("by-hand").created_at == NOON
         assert RunRepository(store.database).leases() == ()
         with pytest.raises(ConflictError, match="outside the queue"):
-            controlling.cancel(store, "by-hand")
+            service.cancel(store, "by-hand")
         with pytest.raises(ConflictError, match="Ctrl-C"):
-            removing.remove(store, "by-hand")
-    assert look(store) == {"by-hand": "failed"}
+            service.remove(store, "by-hand")
+    assert statuses(store) == {"by-hand": "failed"}
     failure = RunRepository(store.database).get("by-hand").failure
     assert failure is not None
     assert "runs resume by-hand" in failure.next_step
@@ -74,33 +73,33 @@ def test_a_run_is_running_while_its_process_has_the_directory(store: Home) -> No
     assert run_dir.recipe.is_file()
 
 
-def test_an_interrupted_run_goes_the_way_of_the_cancelled(store: Home, tmp_path: Path) -> None:
+def test_an_interrupted_run_is_cancelled(store: Home, tmp_path: Path) -> None:
     with running(store) as run_dir:
-        look(store)
+        statuses(store)
         other = finished_run(tmp_path / "by-hand", status="cancelled", exit_code=130)
         run_dir.manifest.write_bytes(other.manifest.read_bytes())
-    assert look(store) == {"by-hand": "cancelled"}
+    assert statuses(store) == {"by-hand": "cancelled"}
     assert RunRepository(store.database).get("by-hand").exit_code == 130
     assert kinds(store, "by-hand") == ["imported", "cancel-asked", "cancelled"]
 
 
-def test_what_a_run_wrote_after_it_was_seen_is_known_at_its_end(store: Home, tmp_path: Path) -> None:
+def test_late_files_are_read_at_the_end(store: Home, tmp_path: Path) -> None:
     with running(store) as run_dir:
         run_dir.plan.unlink(missing_ok=True)
-        look(store)
+        statuses(store)
         run = RunRepository(store.database).get("by-hand")
         assert (run.recipe_name, run.plan) == ("by-hand", None)
         run_dir.plan.write_text('{"fits": true}')
         run_dir.manifest.write_bytes(finished_run(tmp_path / "by-hand").manifest.read_bytes())
-    look(store)
+    statuses(store)
     run = RunRepository(store.database).get("by-hand")
     assert (run.recipe_name, run.plan) == ("tiny", {"fits": True})
 
 
-def test_a_run_that_somebody_goes_on_with_runs_again(store: Home) -> None:
+def test_a_resumed_run_runs_again(store: Home) -> None:
     with running(store) as run_dir:
         pass
-    assert look(store) == {"by-hand": "failed"}
+    assert statuses(store) == {"by-hand": "failed"}
     with run_dir.held():
         run = get_run(store, "by-hand")
     assert (run.status, run.failure, run.finished_at) == ("running", None, None)
@@ -109,90 +108,88 @@ def test_a_run_that_somebody_goes_on_with_runs_again(store: Home) -> None:
 
 def test_a_run_whose_directory_was_deleted_has_failed(store: Home) -> None:
     with running(store) as run_dir:
-        look(store)
+        statuses(store)
     shutil.rmtree(run_dir.path)
-    assert look(store) == {"by-hand": "failed"}
-    removing.remove(store, "by-hand")
-    assert look(store) == {}
+    assert statuses(store) == {"by-hand": "failed"}
+    service.remove(store, "by-hand")
+    assert statuses(store) == {}
 
 
-def test_a_failed_run_of_the_command_line_goes_on_in_the_queue(store: Home) -> None:
+def test_a_failed_run_resumes_in_the_queue(store: Home) -> None:
     with running(store):
         pass
-    look(store)
-    assert controlling.resume(store, "by-hand").status == "queued"
+    statuses(store)
+    assert service.resume(store, "by-hand").status == "queued"
     recipe = json.loads(JobDir(store.settings.jobs_dir / "by-hand").recipe.read_bytes())
     assert recipe["data"]["dataset"] == "demo-v1"
     claim = RunRepository(store.database).claim("worker-a", ANY_SLOT)
     assert claim is not None
-    assert look(store) == {"by-hand": "running"}, "the queue's word counts from now on"
+    assert statuses(store) == {"by-hand": "running"}, "the queue's word counts from now on"
 
 
-def test_a_run_that_was_trained_on_a_file_cannot_go_on_in_the_queue(store: Home) -> None:
+def test_a_run_on_a_file_cannot_resume_in_the_queue(store: Home) -> None:
     with running(store) as run_dir:
         recipe = json.loads(run_dir.recipe.read_bytes())
         run_dir.recipe.write_text(json.dumps(recipe | {"data": {"dataset": None}}))
-    look(store)
+    statuses(store)
     with pytest.raises(ConflictError, match="--resume"):
-        controlling.resume(store, "by-hand")
+        service.resume(store, "by-hand")
 
 
-def test_a_directory_that_becomes_a_run_is_found_although_no_directory_came(
-    store: Home, tmp_path: Path
-) -> None:
+def test_a_directory_that_becomes_a_run_is_found(store: Home, tmp_path: Path) -> None:
     runs_dir = store.settings.runs_dir
-    outside = OutsideRuns(runs_dir, RunRepository(store.database), look_every_s=0)
+    unmanaged = UnmanagedRuns(runs_dir, RunRepository(store.database), refresh_every_s=0)
     (runs_dir / "becomes-one").mkdir(parents=True)
     for name in ("becomes-one", "comes"):
         os.utime(runs_dir, (0, 0))
-        outside.refresh()
+        unmanaged.refresh()
         with pytest.raises(NotFoundError):
             RunRepository(store.database).get(name)
         shutil.copytree(finished_run(tmp_path / name).path, runs_dir / name, dirs_exist_ok=True)
-        outside.refresh()
+        unmanaged.refresh()
         assert RunRepository(store.database).get(name).status == "succeeded"
 
 
-def test_what_is_no_run_is_left_alone(store: Home) -> None:
+def test_other_directories_are_ignored(store: Home) -> None:
     runs_dir = store.settings.runs_dir
-    outside(store, "one")
-    outside(store, "one-process-1")
-    outside(store, ".removing-1")
+    unmanaged(store, "one")
+    unmanaged(store, "one-process-1")
+    unmanaged(store, ".removing-1")
     for name, recipe in [("empty", None), ("torn", b'{"model"'), ("other", b'{"a": 1}'), ("list", b"[1]")]:
         (runs_dir / name).mkdir()
         if recipe is not None:
             (runs_dir / name / "recipe.resolved.json").write_bytes(recipe)
     (runs_dir / "file").write_text("no directory")
     (runs_dir / "link").symlink_to(runs_dir / "one")
-    assert look(store) == {"one": "succeeded"}
+    assert statuses(store) == {"one": "succeeded"}
 
 
-def test_a_damaged_manifest_is_a_failure_that_says_so(store: Home) -> None:
-    outside(store).manifest.write_text("{}")
-    assert look(store) == {"by-hand": "failed"}
+def test_a_damaged_manifest_is_a_failure(store: Home) -> None:
+    unmanaged(store).manifest.write_text("{}")
+    assert statuses(store) == {"by-hand": "failed"}
     failure = RunRepository(store.database).get("by-hand").failure
     assert failure is not None
     assert "cannot be read" in failure.detail
 
 
 def test_a_removed_run_takes_its_directories_with_it(store: Home) -> None:
-    outside(store)
-    outside(store, "another")
+    unmanaged(store)
+    unmanaged(store, "another")
     job = store.settings.jobs_dir / "by-hand"
     job.mkdir(parents=True)
     left_behind = store.settings.runs_dir / ".removing-1"
     left_behind.mkdir()
-    removing.remove(store, "by-hand")
-    assert look(store) == {"another": "succeeded"}
+    service.remove(store, "by-hand")
+    assert statuses(store) == {"another": "succeeded"}
     assert not job.exists()
     assert [path.name for path in store.settings.runs_dir.iterdir()] == ["another"]
     with pytest.raises(NotFoundError):
-        removing.remove(store, "by-hand")
+        service.remove(store, "by-hand")
 
 
-def test_a_run_that_another_process_writes_is_not_removed(store: Home) -> None:
-    run_dir = outside(store)
-    look(store)
+def test_a_locked_run_is_not_removed(store: Home) -> None:
+    run_dir = unmanaged(store)
+    statuses(store)
     with run_dir.held(), pytest.raises(ConflictError, match="Another process"):
-        removing.remove(store, "by-hand")
-    assert look(store) == {"by-hand": "succeeded"}
+        service.remove(store, "by-hand")
+    assert statuses(store) == {"by-hand": "succeeded"}

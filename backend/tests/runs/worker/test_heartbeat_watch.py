@@ -1,10 +1,10 @@
-"""Who has not been heard of, by the observer's own clock alone."""
+"""Stale heartbeats, by the clock of the observer alone."""
 
-from tunix_rt.runs.worker.heartbeat import StandstillWatch
+from tunix_rt.runs.worker.heartbeat import HeartbeatWatch
 
 
 class Clock:
-    """Goes as a test says."""
+    """Set by the test."""
 
     def __init__(self) -> None:
         self.now_s = 1_000.0
@@ -13,9 +13,9 @@ class Clock:
         return self.now_s
 
 
-def test_a_beat_that_stands_still_is_stale_after_the_patience() -> None:
+def test_an_unchanged_beat_is_stale_after_the_timeout() -> None:
     clock = Clock()
-    watch = StandstillWatch(60.0, clock)
+    watch = HeartbeatWatch(60.0, clock)
     assert watch.stale({"a": 1, "b": 1}) == set()
     clock.now_s += 59
     assert watch.stale({"a": 1, "b": 2}) == set()
@@ -23,17 +23,17 @@ def test_a_beat_that_stands_still_is_stale_after_the_patience() -> None:
     assert watch.stale({"a": 1, "b": 2}) == {"a"}
 
 
-def test_whoever_beats_now_and_then_is_never_stale() -> None:
+def test_a_slow_beat_is_never_stale() -> None:
     clock = Clock()
-    watch = StandstillWatch(60.0, clock)
+    watch = HeartbeatWatch(60.0, clock)
     for beats in range(10):
         assert watch.stale({"a": beats}) == set()
         clock.now_s += 50
 
 
-def test_an_observer_that_was_asleep_gives_everyone_the_whole_patience() -> None:
+def test_a_suspended_observer_starts_the_timeout_again() -> None:
     clock = Clock()
-    watch = StandstillWatch(60.0, clock)
+    watch = HeartbeatWatch(60.0, clock)
     watch.stale({"a": 1})
     clock.now_s += 100_000
     assert watch.stale({"a": 2}) == set()
@@ -41,9 +41,9 @@ def test_an_observer_that_was_asleep_gives_everyone_the_whole_patience() -> None
     assert watch.stale({"a": 2}) == set()
 
 
-def test_a_lease_that_is_given_again_begins_anew() -> None:
+def test_a_new_lease_starts_the_timeout_again() -> None:
     clock = Clock()
-    watch = StandstillWatch(60.0, clock)
+    watch = HeartbeatWatch(60.0, clock)
     watch.stale({"first": 3})
     clock.now_s += 61
     assert watch.stale({"second": 3}) == set()
