@@ -9,7 +9,7 @@ from support.evidence_runs import RUN, evaluated_run, packed, trained_run
 from tunix_rt.base.errors import ConflictError, DataError, NotFoundError
 from tunix_rt.base.settings import Settings
 from tunix_rt.engines.training.run_dir import RunDir, add_run_files
-from tunix_rt.evidence.pack import PackRequest, Wanted, pack_evidence, run_in_home
+from tunix_rt.evidence.pack import PackOptions, PackRequest, pack_evidence, run_in_home
 from tunix_rt.evidence.verify import verify_evidence
 
 
@@ -137,7 +137,7 @@ def test_changed_code_must_bring_its_changes(tmp_path: Path) -> None:
 
 
 def test_the_rows_can_be_left_out_and_keep_their_hashes(tmp_path: Path) -> None:
-    bundle = packed(tmp_path / "home", tmp_path / "bundle", wanted=Wanted(has_dataset=False))
+    bundle = packed(tmp_path / "home", tmp_path / "bundle", options=PackOptions(has_dataset=False))
 
     manifest = json.loads((bundle / "evidence.json").read_bytes())
 
@@ -149,7 +149,7 @@ def test_the_rows_can_be_left_out_and_keep_their_hashes(tmp_path: Path) -> None:
 
 
 def test_the_weights_can_be_put_in(tmp_path: Path) -> None:
-    bundle = packed(tmp_path / "home", tmp_path / "bundle", wanted=Wanted(has_model=True))
+    bundle = packed(tmp_path / "home", tmp_path / "bundle", options=PackOptions(has_model=True))
 
     assert (bundle / "model" / "model.safetensors").read_bytes() == b"weights" * 10
     assert verify_evidence(bundle).passed

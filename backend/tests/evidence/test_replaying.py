@@ -9,7 +9,7 @@ from tunix_rt.engines.training.job import TrainingJob
 from tunix_rt.engines.training.records import View
 from tunix_rt.engines.training.run import run
 from tunix_rt.engines.training.types import RunManifest
-from tunix_rt.evidence.pack import Wanted
+from tunix_rt.evidence.pack import PackOptions
 from tunix_rt.evidence.replay import Replay
 from tunix_rt.evidence.types import Check
 from tunix_rt.evidence.verify import VerifyOptions, verify_evidence
@@ -70,7 +70,7 @@ def test_a_training_that_fails_fails_the_check_with_its_reason(bundle: Path) -> 
 
 
 def test_a_bundle_without_its_rows_cannot_be_replayed(tmp_path: Path) -> None:
-    bundle = packed(tmp_path / "home", tmp_path / "bundle", wanted=Wanted(has_dataset=False))
+    bundle = packed(tmp_path / "home", tmp_path / "bundle", options=PackOptions(has_dataset=False))
 
     check = replayed(bundle, Trainer(WritingEngine()))
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from support.evidence_runs import change_json, packed, reseal
 
-from tunix_rt.evidence.pack import Wanted
+from tunix_rt.evidence.pack import PackOptions
 from tunix_rt.evidence.types import EvidenceVerdict
 from tunix_rt.evidence.verify import verify_evidence
 
@@ -144,7 +144,7 @@ def test_a_bundle_that_was_only_resealed_still_holds(bundle: Path) -> None:
 
 
 def test_other_weights_than_those_that_answered_are_caught(tmp_path: Path) -> None:
-    bundle = packed(tmp_path / "home", tmp_path / "bundle", wanted=Wanted(has_model=True))
+    bundle = packed(tmp_path / "home", tmp_path / "bundle", options=PackOptions(has_model=True))
     (bundle / "model" / "model.safetensors").write_bytes(b"better weights")
     reseal(bundle)
 

@@ -104,7 +104,7 @@ def test_a_built_in_model_needs_random_weights(settings: Settings) -> None:
         find_model(settings, "tiny-llama")
     found = find_model(settings, "tiny-llama", weights="random", seed=3)
     assert (found.model.origin, found.model.weights, found.model.seed) == ("built-in", "random", 3)
-    assert found.identified(found.source(), lambda _: None).weights_hash is None
+    assert found.identify(found.source(), lambda _: None).weights_hash is None
 
 
 def test_hub_and_kaggle_models_are_told_apart(settings: Settings) -> None:

@@ -9,9 +9,9 @@ from tunix_rt.models.types import (
     ModelFile,
     ModelName,
     ModelReference,
+    build_tree,
     is_reference,
     parse_reference,
-    tree_of,
 )
 
 
@@ -67,8 +67,8 @@ def test_the_hash_of_a_tree_covers_paths_sizes_and_bytes() -> None:
         [first.model_copy(update={"sha256": "1" * 64})],
         [first, first.model_copy(update={"path": "b"})],
     ]
-    assert len({tree_of(files).content_hash for files in variants}) == len(variants)
-    assert tree_of(variants[4]).content_hash == tree_of(variants[4][::-1]).content_hash
+    assert len({build_tree(files).content_hash for files in variants}) == len(variants)
+    assert build_tree(variants[4]).content_hash == build_tree(variants[4][::-1]).content_hash
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "../up", "a/../../b", "", "a\\b"])

@@ -23,7 +23,7 @@ def written(path: Path, files: dict[str, str]) -> Path:
 
 
 def added(store: ModelStore, directory: Path) -> str:
-    with store.adding():
+    with store.shared_lock():
         return store.add(directory).content_hash
 
 
@@ -108,7 +108,7 @@ def test_a_damaged_tree_is_refused(store: ModelStore, tmp_path: Path) -> None:
 
 def test_an_empty_directory_is_no_model(store: ModelStore, tmp_path: Path) -> None:
     (tmp_path / "m").mkdir()
-    with store.adding(), pytest.raises(InvalidInputError, match="no files"):
+    with store.shared_lock(), pytest.raises(InvalidInputError, match="no files"):
         store.add(tmp_path / "m")
 
 
@@ -117,7 +117,7 @@ def test_garbage_is_what_no_kept_model_needs(store: ModelStore, tmp_path: Path) 
     gone = added(store, written(tmp_path / "b", {"shared": "same", "own": "bb"}))
     store.checkout(gone)
     (store.incoming / "left-by-a-killed-process").write_text("x")
-    with store.alone():
+    with store.exclusive_lock():
         removed = remove_garbage(store, {kept})
     assert (removed.num_blobs, removed.num_bytes) == (1, 2)
     assert (store.checkout(kept) / "shared").read_text() == "same"
@@ -131,7 +131,7 @@ def test_nothing_is_removed_while_the_tree_of_a_kept_model_is_damaged(
 ) -> None:
     kept = added(store, written(tmp_path / "a", {"own": "a"}))
     (store.trees / f"{kept}.json").unlink()
-    with store.alone(), pytest.raises(DataError, match="is missing"):
+    with store.exclusive_lock(), pytest.raises(DataError, match="is missing"):
         remove_garbage(store, {kept})
     assert len(list(store.blobs.glob("*/*"))) == 1
 

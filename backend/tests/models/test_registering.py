@@ -11,7 +11,7 @@ from tunix_rt.base.errors import ConflictError, DataError, InvalidInputError, No
 from tunix_rt.base.home import Home
 from tunix_rt.base.settings import Settings
 from tunix_rt.models.find import directory_of, resolve
-from tunix_rt.models.register import register_directory, register_run, remarks_of
+from tunix_rt.models.register import parse_annotations, register_directory, register_run
 from tunix_rt.models.store import ModelRepository
 from tunix_rt.models.types import parse_reference
 
@@ -23,7 +23,9 @@ def settings(sqlite_template: Path, tmp_path: Path) -> Settings:
 
 def test_a_run_is_registered_with_its_lineage(store: Home) -> None:
     run_dir = succeeded_run(store)
-    done = register_run(store, "demo", "first", remarks=remarks_of("spring", "good", {"team": "a"}))
+    done = register_run(
+        store, "demo", "first", annotations=parse_annotations("spring", "good", {"team": "a"})
+    )
     version, lineage = done.version, done.version.lineage
     assert done.is_new
     assert (version.reference, version.kind, version.markup, version.label) == (

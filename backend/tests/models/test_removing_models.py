@@ -117,7 +117,7 @@ def test_garbage_waits_for_whoever_is_registering(store: Home, tmp_path: Path) -
         collect_garbage(store)
         collected.set()
 
-    with files.adding():
+    with files.shared_lock():
         tree = files.add(plain_model(tmp_path / "m"))
         collector = threading.Thread(target=collect)
         collector.start()

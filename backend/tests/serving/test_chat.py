@@ -19,10 +19,10 @@ from tunix_rt.engines.select import AskedEngine
 from tunix_rt.engines.torch.engine import TorchEngine
 from tunix_rt.engines.types import Decoding, DeviceRequest
 from tunix_rt.models.find import find_model
-from tunix_rt.serving.child import Place, open_model
+from tunix_rt.serving.child import LoadOptions, open_model
 from tunix_rt.serving.types import ChatMessage
-from tunix_rt.serving.wire import Begun, Failed, Said, WriteOrder
-from tunix_rt.serving.writer import Chat, ChatWriter
+from tunix_rt.serving.wire import CompletionDelta, Failed, GenerateRequest, RequestStarted
+from tunix_rt.serving.writer import Chat, ChatBatcher
 
 SHORT = Decoding(max_new_tokens=30)
 QUESTION = (ChatMessage(role="user", content="What is 6 * 7?"),)
@@ -41,39 +41,41 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def generator(directory: Path) -> Generator:
-    place = Place("torch", DeviceRequest("cpu"))
+    place = LoadOptions("torch", DeviceRequest("cpu"))
     return open_model(find_model(Settings(), str(directory)), place, start_engine)
 
 
-def reports_of(writer: ChatWriter, *orders: WriteOrder) -> list[Said | Failed]:
+def reports_of(writer: ChatBatcher, *orders: GenerateRequest) -> list[CompletionDelta | Failed]:
     begun = [writer.begin(order) for order in orders]
-    reports: list[Said | Failed] = [report for report in begun if isinstance(report, Failed)]
+    reports: list[CompletionDelta | Failed] = [report for report in begun if isinstance(report, Failed)]
     while writer.is_busy:
         reports += writer.advance()
     return reports
 
 
 def test_an_answer_comes_in_pieces_with_its_reasoning_apart(generator: Generator) -> None:
-    order = WriteOrder(order_id=1, messages=QUESTION, decoding=SHORT)
+    order = GenerateRequest(order_id=1, messages=QUESTION, decoding=SHORT)
     said = [
-        piece for piece in reports_of(ChatWriter(generator, max_rows=2), order) if isinstance(piece, Said)
+        piece
+        for piece in reports_of(ChatBatcher(generator, max_rows=2), order)
+        if isinstance(piece, CompletionDelta)
     ]
     assert [piece.reasoning for piece in said if piece.reasoning] == ["six", " sév", "ens"]
     assert [piece.content for piece in said if piece.content] == ["4", "2"]
 
 
 def test_orders_that_come_together_are_carried_out_together(generator: Generator) -> None:
-    writer = ChatWriter(generator, max_rows=2)
+    writer = ChatBatcher(generator, max_rows=2)
     refused = (ChatMessage(role="assistant", content="42"),)
     reports = reports_of(
         writer,
-        WriteOrder(order_id=1, messages=QUESTION, decoding=SHORT),
-        WriteOrder(order_id=2, messages=refused, decoding=SHORT),
-        WriteOrder(order_id=3, messages=QUESTION, decoding=SHORT, stops=("</answer>",)),
+        GenerateRequest(order_id=1, messages=QUESTION, decoding=SHORT),
+        GenerateRequest(order_id=2, messages=refused, decoding=SHORT),
+        GenerateRequest(order_id=3, messages=QUESTION, decoding=SHORT, stops=("</answer>",)),
     )
     failed = [report for report in reports if isinstance(report, Failed)]
     assert [(report.order_id, report.code) for report in failed] == [(2, DataError.code)]
-    said = [report for report in reports if isinstance(report, Said)]
+    said = [report for report in reports if isinstance(report, CompletionDelta)]
     for order_id, num_tokens in ((1, 15), (3, 14)):
         pieces = [piece for piece in said if piece.order_id == order_id]
         assert "".join(piece.content for piece in pieces) == "42"
@@ -82,22 +84,22 @@ def test_orders_that_come_together_are_carried_out_together(generator: Generator
 
 
 def test_an_order_that_is_dropped_is_never_heard_of_again(generator: Generator) -> None:
-    writer = ChatWriter(generator, max_rows=2)
+    writer = ChatBatcher(generator, max_rows=2)
     for order_id in (1, 2):
-        writer.begin(WriteOrder(order_id=order_id, messages=QUESTION, decoding=SHORT))
+        writer.begin(GenerateRequest(order_id=order_id, messages=QUESTION, decoding=SHORT))
     writer.advance()
     writer.drop(1)
     assert {report.order_id for report in reports_of(writer)} == {2}
 
 
-class Listening(ChatWriter):
+class Listening(ChatBatcher):
     """Remembers what it was asked."""
 
     def __init__(self, generator: Generator) -> None:
         super().__init__(generator, max_rows=2)
         self.heard: list[list[str]] = []
 
-    def begin(self, order: WriteOrder) -> Begun | Failed:
+    def begin(self, order: GenerateRequest) -> RequestStarted | Failed:
         self.heard.append([message.text for message in order.messages])
         return super().begin(order)
 

@@ -13,16 +13,16 @@ from support.model_starts import ChildStarts
 from tunix_rt.base.errors import DataError, ServingError
 from tunix_rt.base.settings import Settings
 from tunix_rt.engines.types import Decoding
-from tunix_rt.serving.names import FoundModel
+from tunix_rt.serving.names import ServableModel
 from tunix_rt.serving.pool import ModelPool, ModelProcess
 from tunix_rt.serving.types import ChatMessage
-from tunix_rt.serving.wire import Begun, Said
+from tunix_rt.serving.wire import CompletionDelta, RequestStarted
 
 DEADLINE_S = 60
 
 
-def model(name: str) -> FoundModel:
-    return FoundModel(name, name, datetime(2026, 1, 1, tzinfo=UTC))
+def model(name: str) -> ServableModel:
+    return ServableModel(name, name, datetime(2026, 1, 1, tzinfo=UTC))
 
 
 @asynccontextmanager
@@ -39,11 +39,13 @@ async def a_pool(**settings: Any) -> AsyncIterator[tuple[ModelPool, ChildStarts]
 
 async def said(pool: ModelPool, text: str, name: str = "a") -> str:
     """All that a model says."""
-    async with pool.asking(model(name)) as process:
-        return "".join([report.content async for report in asked(process, text) if isinstance(report, Said)])
+    async with pool.acquire(model(name)) as process:
+        return "".join(
+            [report.content async for report in asked(process, text) if isinstance(report, CompletionDelta)]
+        )
 
 
-def asked(process: ModelProcess, text: str) -> AsyncIterator[Begun | Said]:
+def asked(process: ModelProcess, text: str) -> AsyncIterator[RequestStarted | CompletionDelta]:
     return process.ask([ChatMessage(role="user", content=text)], Decoding(), [])
 
 
@@ -120,8 +122,8 @@ def test_a_request_that_is_refused_leaves_the_others_alone() -> None:
 def test_whoever_stops_listening_stops_the_writing() -> None:
     async def run() -> None:
         async with a_pool() as (pool, _):
-            async with pool.asking(model("a")) as process, aclosing(asked(process, "wait")) as reports:  # type: ignore[type-var]
-                assert isinstance(await anext(reports), Begun)
+            async with pool.acquire(model("a")) as process, aclosing(asked(process, "wait")) as reports:  # type: ignore[type-var]
+                assert isinstance(await anext(reports), RequestStarted)
                 assert await said(pool, "who waits?") == "well, 1"
             assert await said(pool, "who waits?") == "well, 0"
 
@@ -140,7 +142,10 @@ def test_the_model_that_was_asked_least_recently_gives_way() -> None:
 
 def test_a_model_that_is_answering_does_not_give_way() -> None:
     async def run() -> None:
-        async with a_pool(serving_max_models=1, serving_max_requests=1) as (pool, _), pool.asking(model("a")):
+        async with (
+            a_pool(serving_max_models=1, serving_max_requests=1) as (pool, _),
+            pool.acquire(model("a")),
+        ):
             with pytest.raises(ServingError, match="All 1 models that may be loaded"):
                 await said(pool, "echo", "b")
             with pytest.raises(ServingError, match="1 requests wait for a already"):

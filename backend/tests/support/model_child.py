@@ -16,7 +16,7 @@ def send(kind: str, **values: Any) -> None:
     sys.stdout.flush()
 
 
-def carry_out(order: dict[str, Any], waiting: list[int]) -> None:
+def serve_requests(order: dict[str, Any], waiting: list[int]) -> None:
     number, asked = order["order_id"], order["messages"][-1]["content"]
     if asked == "refuse":
         error = {"detail": "It cannot be read.", "next_step": "Send another.", "code": "bad-data"}
@@ -49,7 +49,7 @@ def main(name: str) -> None:
             if order["kind"] == "drop":
                 waiting.remove(order["order_id"])
             else:
-                carry_out(order, waiting)
+                serve_requests(order, waiting)
 
 
 if __name__ == "__main__":

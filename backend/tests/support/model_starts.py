@@ -4,7 +4,7 @@ import os
 import sys
 
 from support import model_child
-from tunix_rt.serving.names import FoundModel
+from tunix_rt.serving.names import ServableModel
 from tunix_rt.serving.pool import ModelProcess
 
 
@@ -14,7 +14,7 @@ class ChildStarts:
     def __init__(self) -> None:
         self.processes: list[ModelProcess] = []
 
-    async def __call__(self, model: FoundModel) -> ModelProcess:
+    async def __call__(self, model: ServableModel) -> ModelProcess:
         command = [sys.executable, "-S", model_child.__file__, model.argument]
         process = await ModelProcess.start(model.root, command, os.environ)
         self.processes.append(process)

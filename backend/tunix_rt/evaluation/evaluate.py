@@ -189,7 +189,7 @@ def _start(
     return EvaluationStart(
         evaluation_id=request.evaluation_id or uuid4(),
         created_at=datetime.now(UTC),
-        model=found.identified(source, view.show_hashing),
+        model=found.identify(source, view.show_hashing),
         evalset=evalset.name,
         protocol=protocol,
     )

@@ -55,7 +55,7 @@ def placeholders(value: Any, path: str = "") -> Iterator[str]:
             yield from placeholders(inner, f"{path}[{place}]")
 
 
-_MAX_COUNTED = 1_000
+_MAX_PROBLEMS = 1_000
 _NEXT_STEPS = {
     "run_manifest.json": "Let the run end first; `--failure-report` packs one that did not succeed.",
     "evaluation.json": "Evaluate it: tunix-rt eval {run} --eval-set eval_v2",
@@ -112,7 +112,7 @@ def _missing(path: str, run_id: str) -> BundleProblem:
 def _problems_of(contents: Contents, path: str, kind: FileKind) -> list[str]:
     found = _line_problems(contents, path, kind) if kind.is_lines else _file_problems(contents, path, kind)
     try:
-        return list(islice(found, _MAX_COUNTED))
+        return list(islice(found, _MAX_PROBLEMS))
     except DataError as error:
         return [error.detail.removeprefix(f"{path}: ")]
 
@@ -142,13 +142,13 @@ def _empty_values(text: bytes, path: str, strictness: Strictness) -> Iterator[st
             yield found
 
 
-_AGAIN = "Take another copy of the bundle from where it was published."
-_TIDY = "Move what was not packed out of the bundle, or take another copy of it."
+_TAKE_ANOTHER_COPY = "Take another copy of the bundle from where it was published."
+_REMOVE_UNLISTED = "Move what was not packed out of the bundle, or take another copy of it."
 
 
 def check_container(bundle: Bundle) -> Check:
     """Plain files only, none of which leads out of the bundle."""
-    problems = [BundleProblem(detail=problem, next_step=_AGAIN) for problem in bundle.problems]
+    problems = [BundleProblem(detail=problem, next_step=_TAKE_ANOTHER_COPY) for problem in bundle.problems]
     total = sum(bundle.sizes.values())
     return check_of("container", f"{len(bundle.sizes):,} files, {total:,} bytes", problems)
 
@@ -166,7 +166,10 @@ def read_manifest(bundle: Bundle) -> tuple[EvidenceManifest | None, Check]:
 
 def check_files(bundle: Bundle, manifest: EvidenceManifest) -> Generator[int, None, Check]:
     """Every listed file is there with its bytes, and nothing else is. Yields the size of each hashed file."""
-    problems = [BundleProblem(detail=problem, next_step=_TIDY) for problem in _extra_files(bundle, manifest)]
+    problems = [
+        BundleProblem(detail=problem, next_step=_REMOVE_UNLISTED)
+        for problem in _extra_files(bundle, manifest)
+    ]
     found = [*_listing_problems(bundle, manifest)]
     owners = {file.sha256: file.path for file in manifest.files}
     for file in manifest.files:
@@ -174,7 +177,7 @@ def check_files(bundle: Bundle, manifest: EvidenceManifest) -> Generator[int, No
             if problem := _byte_problem(bundle, file, owners):
                 found.append(f"{file.path} {problem}")
             yield bundle.sizes[file.path]
-    problems += [BundleProblem(detail=problem, next_step=_AGAIN) for problem in found]
+    problems += [BundleProblem(detail=problem, next_step=_TAKE_ANOTHER_COPY) for problem in found]
     detail = f"{len(manifest.files):,} files, {manifest.size_bytes:,} bytes hashed"
     return check_of("files", detail, problems)
 
@@ -183,7 +186,7 @@ def check_sums(bundle: Bundle, manifest: EvidenceManifest) -> Check:
     """The list for `sha256sum --check` has the same hashes, those of the unlisted files included."""
     if SUMS_FILE not in bundle.sizes:
         return check_of(
-            "sums", SUMS_FILE, [BundleProblem(detail=f"{SUMS_FILE} is missing", next_step=_AGAIN)]
+            "sums", SUMS_FILE, [BundleProblem(detail=f"{SUMS_FILE} is missing", next_step=_TAKE_ANOTHER_COPY)]
         )
     hashes = {file.path: file.sha256 for file in manifest.files}
     for path in UNLISTED_FILES:
@@ -195,7 +198,7 @@ def check_sums(bundle: Bundle, manifest: EvidenceManifest) -> Check:
     return check_of("sums", f"{len(hashes):,} sums", problems)
 
 
-def not_looked_at(reason: str = "not looked at: the bundle is not the one that was packed") -> list[Check]:
+def skipped_checks(reason: str = "not looked at: the bundle is not the one that was packed") -> list[Check]:
     """What is left when there is nothing to look into."""
     names = ("complete", "contents", "run", "dataset", "figures", "scores")
     return [skipped(name, reason) for name in names]  # type: ignore[arg-type]
@@ -203,7 +206,7 @@ def not_looked_at(reason: str = "not looked at: the bundle is not the one that w
 
 def _other_sums() -> BundleProblem:
     detail = f"{SUMS_FILE} does not have the hashes of these files"
-    return BundleProblem(detail=detail, next_step=_AGAIN)
+    return BundleProblem(detail=detail, next_step=_TAKE_ANOTHER_COPY)
 
 
 def _manifest(bundle: Bundle) -> EvidenceManifest:
@@ -217,9 +220,9 @@ def _manifest(bundle: Bundle) -> EvidenceManifest:
     try:
         manifest = EvidenceManifest.model_validate_json(text)
     except ValidationError as error:
-        raise DataError(f"{EVIDENCE_FILE}: {first_problem(error)}.", next_step=_AGAIN) from error
+        raise DataError(f"{EVIDENCE_FILE}: {first_problem(error)}.", next_step=_TAKE_ANOTHER_COPY) from error
     if manifest.content_hash != manifest.expected_hash() or manifest.to_bytes() != text:
-        raise DataError(f"{EVIDENCE_FILE} was changed after it was written.", next_step=_AGAIN)
+        raise DataError(f"{EVIDENCE_FILE} was changed after it was written.", next_step=_TAKE_ANOTHER_COPY)
     return manifest
 
 

@@ -22,7 +22,7 @@ from tunix_rt.evidence.types import BundleProblem, Check, EvidenceManifest, chec
 MAX_SCORED_BYTES = 1 << 30
 """Of the answers, or of the questions: their verdicts are in memory while the scores are made."""
 _SCORED = ("evalset.jsonl", "predictions.jsonl")
-DRAWN_APART = 0.1
+RESAMPLING_TOLERANCE = 0.1
 """Share of its width by which either end of a drawn interval may differ. Versions of NumPy draw differently;
 two drawings of 2,000 resamples put an end 2 % of the width apart, give or take."""
 
@@ -91,11 +91,11 @@ class _Rescorer:
         again = score(self._judged, has_lenient_rules=lenient)
         stated = self._evaluation.scores.to_json()
         for key, mine, theirs in differences(stated, again.to_json()):
-            if not is_drawn_alike(stated, key, theirs):
+            if not is_within_resampling_error(stated, key, theirs):
                 yield f"evaluation.json says {key} {mine}; scored again it is {theirs}"
 
 
-def is_drawn_alike(scores: Mapping[str, Any], key: str, again: object) -> bool:
+def is_within_resampling_error(scores: Mapping[str, Any], key: str, again: object) -> bool:
     """Whether `key` is an end of a drawn interval, and drawing it again could have given `again`."""
     stated = flat(scores)
     name, _, end = key.rpartition(".")
@@ -104,7 +104,7 @@ def is_drawn_alike(scores: Mapping[str, Any], key: str, again: object) -> bool:
         return False
     if not (isinstance(low, float) and isinstance(high, float) and isinstance(again, float)):
         return False
-    return abs(again - (low if end == "low" else high)) <= DRAWN_APART * (high - low)
+    return abs(again - (low if end == "low" else high)) <= RESAMPLING_TOLERANCE * (high - low)
 
 
 def _without_texts(prediction: Prediction) -> Prediction:
@@ -190,11 +190,11 @@ def _end_problems(contents: Contents, manifest: RunManifest) -> Iterator[str]:
         last = event
     if last is None:
         yield "events.jsonl is empty"
-    elif not _says(last, manifest):
+    elif not _agrees(last, manifest):
         yield f"events.jsonl ends with {last.message!r}; run_manifest.json says {manifest.status}"
 
 
-def _says(last: RunEvent, manifest: RunManifest) -> bool:
+def _agrees(last: RunEvent, manifest: RunManifest) -> bool:
     if manifest.status == "failed":
         return last.kind == "failed" and last.details.get("exit_code") == manifest.exit_code
     is_end = last.kind == "finished" and last.message == manifest.status
@@ -209,13 +209,13 @@ def _environment_problems(contents: Contents, manifest: RunManifest) -> Iterator
         yield "the code had changes that are not in its commit, and code.diff is missing"
     if recipe.get("model", {}).get("name") != manifest.model:
         yield f"recipe.resolved.json is of another model than {manifest.model}"
-    made_again = {
+    regenerated = {
         "env_snapshot.txt": environment_text(environment),
         "gpu_snapshot.txt": devices_text(environment),
         "requirements.lock.txt": lock_text(environment) or "",
         "provenance.intoto.json": json_text(statement(manifest, environment, recipe).to_json()),
     }
-    for path, text in made_again.items():
+    for path, text in regenerated.items():
         if contents.has(path) and contents.text(path) != text.encode():
             yield f"{path} does not follow from environment.json and run_manifest.json"
 

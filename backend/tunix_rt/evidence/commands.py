@@ -17,7 +17,7 @@ from tunix_rt.engines.training.records import View
 from tunix_rt.engines.training.run import run as run_training
 from tunix_rt.engines.training.types import RunManifest
 from tunix_rt.engines.types import DeviceName, EngineName
-from tunix_rt.evidence.pack import PackedEvidence, PackRequest, Wanted, pack_evidence, run_by_id_or_path
+from tunix_rt.evidence.pack import PackedEvidence, PackOptions, PackRequest, pack_evidence, run_by_id_or_path
 from tunix_rt.evidence.page import verdict_page
 from tunix_rt.evidence.reader import TYPES, schema_text
 from tunix_rt.evidence.replay import Replay
@@ -131,7 +131,7 @@ def pack(
         to=to,
         is_zip=is_zip,
         is_failure_report=failure_report,
-        wanted=Wanted(has_model=with_model, has_dataset=not without_dataset),
+        options=PackOptions(has_model=with_model, has_dataset=not without_dataset),
         private_key=sign_with,
     )
     packed = pack_evidence(settings, request)

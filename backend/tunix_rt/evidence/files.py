@@ -47,7 +47,7 @@ def read_entries(archive: zipfile.ZipFile, archive_bytes: int, *, max_files: int
     entries = archive.infolist()
     if len(entries) > max_files:
         return ZipContents(problems=[f"there are more than {max_files:,} entries"])
-    if problem := _bomb(entries, archive_bytes):
+    if problem := _zip_bomb_problem(entries, archive_bytes):
         return ZipContents(problems=[problem])
     contents = ZipContents()
     folder = _common_folder([entry.filename for entry in entries])
@@ -63,7 +63,7 @@ def read_entries(archive: zipfile.ZipFile, archive_bytes: int, *, max_files: int
     return contents
 
 
-def _bomb(entries: list[zipfile.ZipInfo], archive_bytes: int) -> str | None:
+def _zip_bomb_problem(entries: list[zipfile.ZipInfo], archive_bytes: int) -> str | None:
     unpacked = sum(entry.file_size for entry in entries)
     if sum(entry.compress_size for entry in entries) > archive_bytes:
         return "its entries overlap: it is a zip bomb"

@@ -57,24 +57,26 @@ _REBUILD = (
 
 
 @dataclass(frozen=True)
-class Wanted:
+class PackOptions:
     """What may make a bundle large."""
 
     has_model: bool = False
     has_dataset: bool = True
 
 
-class Gathering:
+class BundleBuilder:
     """Fills a bundle from a run directory. What is not there is left out; the checks will say so."""
 
-    def __init__(self, settings: Settings, run_dir: RunDir, writer: BundleWriter, wanted: Wanted) -> None:
+    def __init__(
+        self, settings: Settings, run_dir: RunDir, writer: BundleWriter, options: PackOptions
+    ) -> None:
         self._settings = settings
         self._run_dir = run_dir
         self._writer = writer
-        self._wanted = wanted
+        self._wanted = options
         self.left_out: list[LeftOutFile] = []
 
-    def gather(self) -> RunManifest | None:
+    def build(self) -> RunManifest | None:
         """Everything but the pages about it. The manifest of the run; None when it never ended."""
         manifest = read_manifest(self._run_dir)
         self._run_files(manifest)
@@ -91,10 +93,10 @@ class Gathering:
         for kind in KINDS:
             source = self._run_dir.path / kind.pattern
             if kind.is_from_run and source.is_file():
-                self._copy(kind.pattern, source, is_torn=manifest is None and kind.is_lines)
+                self._copy(kind.pattern, source, is_truncated=manifest is None and kind.is_lines)
         if manifest is not None:
             for path, digest in manifest.files.items():
-                self._model_or_reason(path, digest)
+                self._copy_or_explain(path, digest)
 
     def _derived_files(self, contents: Contents, manifest: RunManifest) -> None:
         """What follows from the run's own files."""
@@ -147,7 +149,7 @@ class Gathering:
             else:
                 self.left_out.append(LeftOutFile(path=path, sha256=split.sha256, reason=_REBUILD))
 
-    def _model_or_reason(self, path: str, digest: str) -> None:
+    def _copy_or_explain(self, path: str, digest: str) -> None:
         source = self._run_dir.path / path
         if path.startswith(_MODEL) and self._wanted.has_model and kind_of(path) is not None:
             if source.is_file():
@@ -156,8 +158,8 @@ class Gathering:
         if kind_of(path) is None or path.startswith(_MODEL):
             self.left_out.append(LeftOutFile(path=path, sha256=digest, reason=_reason(path)))
 
-    def _copy(self, path: str, source: Path, *, is_torn: bool) -> None:
-        if not is_torn:
+    def _copy(self, path: str, source: Path, *, is_truncated: bool) -> None:
+        if not is_truncated:
             self._writer.copy(path, source)
             return
         # Its process was killed: the last line may have no end. A resume drops it as well.
@@ -190,7 +192,7 @@ class PackRequest:
     is_zip: bool = False
     """Write `<to>.zip` in its place."""
     is_failure_report: bool = False
-    wanted: Wanted = field(default_factory=Wanted)
+    options: PackOptions = field(default_factory=PackOptions)
     private_key: Path | None = None
     """Signs the bundle."""
 
@@ -214,9 +216,9 @@ def pack_evidence(settings: Settings, request: PackRequest) -> PackedEvidence:
     run_dir = request.run_dir
     target = (request.to or settings.evidence_dir / evidence_id(run_dir.run_id)).absolute()
     result = target.with_name(f"{target.name}.zip") if request.is_zip else target
-    _refuse_other_content(result, run_dir)
-    with _held(run_dir), _staging(target, is_zip=request.is_zip) as staged:
-        manifest = _fill(settings, run_dir, staged, request)
+    _require_replaceable(result, run_dir)
+    with _locked(run_dir), _staging(target, is_zip=request.is_zip) as staged:
+        manifest = _write_bundle(settings, run_dir, staged, request)
         verdict = verify_evidence(staged)
         if not verdict.passed:
             raise _refusal(run_dir.run_id, verdict.problems, is_success=not request.is_failure_report)
@@ -244,10 +246,12 @@ def evidence_id(run_id: str) -> str:
     return _NOT_IN_AN_ID.sub("-", run_id).strip("-._")[:128] or "run"
 
 
-def _fill(settings: Settings, run_dir: RunDir, staged: Path, request: PackRequest) -> EvidenceManifest:
+def _write_bundle(
+    settings: Settings, run_dir: RunDir, staged: Path, request: PackRequest
+) -> EvidenceManifest:
     writer = BundleWriter(staged)
-    gathering = Gathering(settings, run_dir, writer, request.wanted)
-    run = gathering.gather()
+    builder = BundleBuilder(settings, run_dir, writer, request.options)
+    run = builder.build()
     now = datetime.now(UTC)
     manifest = EvidenceManifest(
         evidence_id=evidence_id(run_dir.run_id),
@@ -258,7 +262,7 @@ def _fill(settings: Settings, run_dir: RunDir, staged: Path, request: PackReques
         created_at=now,
         tunix_rt_version=__version__,
         files=writer.files,
-        left_out=tuple(sorted(gathering.left_out, key=lambda file: file.path)),
+        left_out=tuple(sorted(builder.left_out, key=lambda file: file.path)),
     )
     writer.write(PAGE_FILE, evidence_page(staged, manifest).encode())
     if run is not None:
@@ -306,7 +310,7 @@ def run_by_id_or_path(settings: Settings, run: str) -> RunDir:
 
 
 @contextmanager
-def _held(run_dir: RunDir) -> Iterator[None]:
+def _locked(run_dir: RunDir) -> Iterator[None]:
     """Keep an evaluation from joining the run, and a second bundle from being packed, meanwhile."""
     if is_held(run_dir.path):
         raise ConflictError(
@@ -320,7 +324,7 @@ def _held(run_dir: RunDir) -> Iterator[None]:
         yield
 
 
-def _refuse_other_content(path: Path, run_dir: RunDir) -> None:
+def _require_replaceable(path: Path, run_dir: RunDir) -> None:
     """Only an earlier bundle of the same run may be replaced, and nothing goes into the run itself."""
     is_inside = path.resolve().is_relative_to(run_dir.path.resolve())
     is_free = not path.exists() or (path.is_dir() and not any(path.iterdir()))

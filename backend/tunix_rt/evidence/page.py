@@ -74,7 +74,7 @@ def line_chart(title: str, series: dict[str, Sequence[Point]]) -> LineChart | No
     x = _Axis(lows[0], highs[0], _LEFT, WIDTH - _RIGHT)
     y = _Axis(*_padded(lows[1], highs[1], is_log=is_log), HEIGHT - _BOTTOM, _TOP, is_log=is_log)
     curves = [
-        _curve(name, f"curve-{place}", _thinned(values), x, y)
+        _curve(name, f"curve-{place}", _downsampled(values), x, y)
         for place, (name, values) in enumerate(series.items())
         if values
     ]
@@ -87,8 +87,8 @@ def _curve(name: str, css_class: str, values: Sequence[Point], x: "_Axis", y: "_
     return Curve(name, css_class, " ".join(f"{a},{b}" for a, b in placed), is_dots, placed if is_dots else ())
 
 
-def _thinned(values: Sequence[Point]) -> Sequence[Point]:
-    """Every so manieth point, the last one always."""
+def _downsampled(values: Sequence[Point]) -> Sequence[Point]:
+    """Every so many point, the last one always."""
     every = math.ceil(len(values) / MAX_POINTS)
     thinned = list(values[::every])
     if values and thinned[-1] != values[-1]:

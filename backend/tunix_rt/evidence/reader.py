@@ -52,7 +52,7 @@ TYPES: dict[str, TypeAdapter[Any]] = {
 }
 """Schema -> the type that reads such a file, or such a line."""
 
-_MAY_SAY_NULL = {kind.content_schema for kind in KINDS if kind.strictness == "own-rules"}
+_NULLABLE = {kind.content_schema for kind in KINDS if kind.strictness == "own-rules"}
 
 
 class _WithoutNulls(GenerateJsonSchema):
@@ -68,7 +68,7 @@ class _WithoutNulls(GenerateJsonSchema):
 
 def schema_of(name: str) -> dict[str, Any]:
     """The JSON Schema of that name."""
-    generator = GenerateJsonSchema if name in _MAY_SAY_NULL else _WithoutNulls
+    generator = GenerateJsonSchema if name in _NULLABLE else _WithoutNulls
     made = TYPES[name].json_schema(by_alias=True, schema_generator=generator)
     return {"$schema": _DIALECT, "$id": f"urn:tunix-rt:schema:{name}", **made}
 
@@ -174,7 +174,7 @@ def strict_json(text: bytes, path: str) -> Any:
         DataError: It is no JSON: NaN and infinities are not, and neither is a key that is there twice.
     """
     try:
-        return json.loads(text, parse_constant=_no_number, object_pairs_hook=_each_once)
+        return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_refuse_duplicate_keys)
     except (ValueError, RecursionError) as error:
         raise damaged(path, str(error)) from error
 
@@ -193,11 +193,11 @@ def damaged(path: str, problem: str) -> DataError:
     )
 
 
-def _no_number(name: str) -> Any:
+def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is no number of JSON")
 
 
-def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("a key is there twice")

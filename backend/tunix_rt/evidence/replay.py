@@ -45,14 +45,14 @@ class Replay:
         """Train in a directory of its own, which is gone afterwards."""
         try:
             with tempfile.TemporaryDirectory(prefix="tunix-rt-") as folder:
-                return self._compared(Contents(bundle), Path(folder))
+                return self._compare(Contents(bundle), Path(folder))
         except TunixRTError as error:
             problem = BundleProblem(detail=error.detail, next_step=error.next_step)
             return check_of("replay", "not trained again", [problem])
 
-    def _compared(self, contents: Contents, folder: Path) -> Check:
-        stated = self._stated(contents)
-        again = self._trained(contents, folder)
+    def _compare(self, contents: Contents, folder: Path) -> Check:
+        stated = self._logged_steps(contents)
+        again = self._train_again(contents, folder)
         tolerance = _tolerance(contents)
         problems = [BundleProblem(detail=found) for found in _differences(stated, again, tolerance)]
         largest = max(
@@ -64,7 +64,7 @@ class Replay:
         )
         return check_of("replay", detail, problems)
 
-    def _stated(self, contents: Contents) -> list[MetricsLine]:
+    def _logged_steps(self, contents: Contents) -> list[MetricsLine]:
         lines = (line for line in contents.metrics() if isinstance(line, MetricsLine))
         first = next(lines, None)
         if first is None or first.step > self.num_steps:
@@ -75,9 +75,9 @@ class Replay:
             )
         return [first, *(line for line in lines if line.step <= self.num_steps)]
 
-    def _trained(self, contents: Contents, folder: Path) -> dict[int, MetricsLine]:
+    def _train_again(self, contents: Contents, folder: Path) -> dict[int, MetricsLine]:
         settings = Settings(home=folder)
-        _put_dataset(contents, settings.datasets_dir)
+        _write_dataset(contents, settings.datasets_dir)
         recipe = _recipe(contents, folder)
         environment = contents.environment()
         run_dir = RunDir(folder / "replay")
@@ -109,7 +109,7 @@ class _UntilStep:
             raise Interrupted(signal.SIGTERM)
 
 
-def _put_dataset(contents: Contents, datasets_dir: Path) -> None:
+def _write_dataset(contents: Contents, datasets_dir: Path) -> None:
     dataset = read_dataset(contents)
     names = ["manifest.json", *(split.filename for split in dataset.splits)]
     missing = [name for name in names if not contents.has(f"dataset/{name}")]

@@ -13,7 +13,7 @@ from tunix_rt.base.http.routing import CheckedRoute, Limit, Offset, OpenHome
 from tunix_rt.base.http.transfers import chunks
 from tunix_rt.engines.training.types import RUN_ID_PATTERN
 from tunix_rt.evidence import service as listing
-from tunix_rt.evidence.pack import PackRequest, Wanted, pack_evidence, run_in_home
+from tunix_rt.evidence.pack import PackOptions, PackRequest, pack_evidence, run_in_home
 from tunix_rt.evidence.types import EVIDENCE_ID_PATTERN, EvidenceManifest, EvidenceVerdict
 
 router = APIRouter(
@@ -27,16 +27,16 @@ _MEDIA_TYPES = {
     ".json": "application/json",
     **dict.fromkeys((".diff", ".jsonl", ".md", ".txt"), "text/plain"),
 }
-_SHOWN_AS = sorted({*_MEDIA_TYPES.values(), "application/octet-stream"})
+_FILE_TYPES = sorted({*_MEDIA_TYPES.values(), "application/octet-stream"})
 # Whatever somebody may have put into a bundle: it runs nothing and asks nobody.
-_AS_TEXT_ONLY = {
+_SANDBOX_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox",
     "X-Content-Type-Options": "nosniff",
 }
 RunId = Annotated[str, Field(pattern=RUN_ID_PATTERN)]
 
 
-def _opened(evidence_id: EvidenceId, path: FilePath, home: OpenHome) -> Iterator[IO[bytes]]:
+def _open_file(evidence_id: EvidenceId, path: FilePath, home: OpenHome) -> Iterator[IO[bytes]]:
     with listing.open_file(home.settings, evidence_id, path) as file:
         yield file
 
@@ -76,7 +76,7 @@ def pack(body: PackBody, home: OpenHome) -> EvidenceManifest:
     request = PackRequest(
         run_dir=run_in_home(home.settings, body.run_id),
         is_failure_report=body.is_failure_report,
-        wanted=Wanted(has_model=body.has_model, has_dataset=body.has_dataset),
+        options=PackOptions(has_model=body.has_model, has_dataset=body.has_dataset),
     )
     return pack_evidence(home.settings, request).manifest
 
@@ -107,13 +107,13 @@ def verify_live(evidence_id: EvidenceId, home: OpenHome) -> StreamingResponse:
 
 @router.get(
     "/{evidence_id}/files/{path:path}",
-    responses={**error_responses(404), 200: {"content": {kind: {} for kind in _SHOWN_AS}}},
+    responses={**error_responses(404), 200: {"content": {kind: {} for kind in _FILE_TYPES}}},
     response_class=StreamingResponse,
 )
-def get_file(path: FilePath, file: Annotated[IO[bytes], Depends(_opened)]) -> StreamingResponse:
+def get_file(path: FilePath, file: Annotated[IO[bytes], Depends(_open_file)]) -> StreamingResponse:
     """A file of a bundle, to look at: `evidence.html` is the page of it. 404 if unknown."""
     media_type = _MEDIA_TYPES.get(PurePosixPath(path).suffix, "application/octet-stream")
-    return StreamingResponse(chunks(file), media_type=media_type, headers=_AS_TEXT_ONLY)
+    return StreamingResponse(chunks(file), media_type=media_type, headers=_SANDBOX_HEADERS)
 
 
 @router.get(

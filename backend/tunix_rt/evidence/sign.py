@@ -24,7 +24,7 @@ from tunix_rt.evidence.types import (
 
 _MAX_KEY_BYTES = 1 << 16
 _MAX_SIGNATURE_BYTES = 1 << 22
-_FORGED = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
+_MALFORMED = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 """What the reader of signatures raises for texts that are none; found by changing every byte of one."""
 
 
@@ -59,7 +59,7 @@ def check_signature(bundle: Bundle, public_key: Path | None) -> Check:
     """
     if SIGNATURE_FILE not in bundle.sizes or (public_key is None and PUBLIC_KEY_FILE not in bundle.sizes):
         return _unsigned(public_key)
-    key = _given_key(bundle, public_key)
+    key = _read_key(bundle, public_key)
     try:
         problem = _signature_problem(bundle, key)
     except MissingExtraError as error:
@@ -79,7 +79,7 @@ def _unsigned(public_key: Path | None) -> Check:
     return check_of("signature", "", [problem])
 
 
-def _given_key(bundle: Bundle, public_key: Path | None) -> bytes:
+def _read_key(bundle: Bundle, public_key: Path | None) -> bytes:
     if public_key is None:
         return read_whole(bundle, PUBLIC_KEY_FILE, max_bytes=_MAX_KEY_BYTES)
     try:
@@ -101,7 +101,7 @@ def _signature_problem(bundle: Bundle, public_key: bytes) -> str | None:
         key.write_bytes(public_key)
         try:
             verifying.Config().use_elliptic_key_verifier(public_key=key).verify(signed, signature)
-        except (InvalidSignature, *_FORGED) as error:
+        except (InvalidSignature, *_MALFORMED) as error:
             return str(error) or type(error).__name__
     return None
 

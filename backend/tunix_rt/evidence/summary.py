@@ -269,10 +269,10 @@ def failure_headline(run_id: str, manifest: RunManifest | None) -> str:
     if manifest is None:
         return f"FAILURE REPORT: the run {run_id} ended without a last word."
     reason = "" if manifest.failure is None else f": {manifest.failure.detail}"
-    return f"FAILURE REPORT: the run {run_id} {_ENDED[manifest.status]}{reason}"
+    return f"FAILURE REPORT: the run {run_id} {_STATUS_TEXTS[manifest.status]}{reason}"
 
 
-_ENDED = {
+_STATUS_TEXTS = {
     "failed": "failed",
     "cancelled": "was cancelled",
     "cancelling": "was being cancelled",

@@ -14,8 +14,8 @@ from tunix_rt.evidence.check_files import (
     check_contents,
     check_files,
     check_sums,
-    not_looked_at,
     read_manifest,
+    skipped_checks,
 )
 from tunix_rt.evidence.check_run import check_scores, dataset_problems, metrics_problems, run_problems
 from tunix_rt.evidence.files import Bundle, open_bundle
@@ -33,7 +33,7 @@ from tunix_rt.evidence.types import (
     skipped,
 )
 
-_MAX_COUNTED = 1_000
+_MAX_PROBLEMS = 1_000
 _MANIFEST = "run_manifest.json"
 
 Replay = Callable[[Bundle, EvidenceManifest], Check]
@@ -71,11 +71,11 @@ def iter_verification(
     manifest, name, checks = None, path.name, list[Check]()
     try:
         with open_bundle(path) as bundle:
-            manifest = yield from _watched(_checks(bundle, options or VerifyOptions()), bundle, checks)
+            manifest = yield from _with_progress(_checks(bundle, options or VerifyOptions()), bundle, checks)
             name = bundle.name
     except DataError as error:
         problem = BundleProblem(detail=error.detail, next_step=error.next_step)
-        checks = [check_of("container", path.name, [problem]), *not_looked_at()]
+        checks = [check_of("container", path.name, [problem]), *skipped_checks()]
     yield EvidenceVerdict(
         passed=all(check.status != "failed" for check in checks),
         checked_at=datetime.now(UTC),
@@ -90,7 +90,7 @@ _Steps = Generator[Check | int, None, EvidenceManifest | None]
 """Each check when it is made, and the size of each file when it is hashed; the manifest at the end."""
 
 
-def _watched(
+def _with_progress(
     steps: _Steps, bundle: Bundle, checks: list[Check]
 ) -> Generator[VerifyProgress, None, EvidenceManifest | None]:
     """Collect the checks, and say after each step how far it is."""
@@ -116,42 +116,42 @@ def _checks(bundle: Bundle, options: VerifyOptions) -> _Steps:
     if listed is not None:
         yield listed
     if manifest is None:
-        yield from not_looked_at()
+        yield from skipped_checks()
         return None
     files = yield from check_files(bundle, manifest)
     yield files
     others = [check_sums(bundle, manifest), check_signature(bundle, options.public_key)]
     yield from others
     if any(check.status == "failed" for check in (files, *others)):
-        yield from not_looked_at()
+        yield from skipped_checks()
         return manifest
-    looked = []
+    made = []
     for check in content_checks(bundle, manifest):
-        looked.append(check)
+        made.append(check)
         yield check
     if options.replay is not None:
-        yield _replayed(options.replay, bundle, manifest, looked)
+        yield _run_replay(options.replay, bundle, manifest, made)
     return manifest
 
 
 def content_checks(bundle: Bundle, manifest: EvidenceManifest) -> Iterator[Check]:
     """What the files say, once it is known that they are the packed ones."""
     contents = Contents(bundle)
-    looks = _Looks(contents, manifest)
+    checks = _ContentChecks(contents, manifest)
     yield check_complete(contents, manifest)
     yield check_contents(contents, manifest)
-    yield looks.problems("run", run_problems, (_MANIFEST,))
+    yield checks.problems("run", run_problems, (_MANIFEST,))
     dataset_files = (_MANIFEST, "dataset/manifest.json", "dataset/croissant.json")
-    yield looks.problems("dataset", dataset_problems, dataset_files)
-    yield looks.problems("figures", metrics_problems, (_MANIFEST, "metrics.jsonl", *_of_success(manifest)))
-    yield looks.check("scores", check_scores, ("evaluation.json", "evalset.jsonl", "predictions.jsonl"))
+    yield checks.problems("dataset", dataset_problems, dataset_files)
+    yield checks.problems("figures", metrics_problems, (_MANIFEST, "metrics.jsonl", *_of_success(manifest)))
+    yield checks.check("scores", check_scores, ("evaluation.json", "evalset.jsonl", "predictions.jsonl"))
 
 
 def _of_success(manifest: EvidenceManifest) -> tuple[str, ...]:
     return () if manifest.kind == "failure-report" else ("eval_summary.json", "evaluation.json")
 
 
-def _replayed(replay: Replay, bundle: Bundle, manifest: EvidenceManifest, checks: list[Check]) -> Check:
+def _run_replay(replay: Replay, bundle: Bundle, manifest: EvidenceManifest, checks: list[Check]) -> Check:
     if any(check.status == "failed" for check in checks):
         return skipped("replay", "not trained again: the bundle does not hold")
     return replay(bundle, manifest)
@@ -165,7 +165,7 @@ _DETAILS: dict[CheckName, str] = {
 
 
 @dataclass(frozen=True)
-class _Looks:
+class _ContentChecks:
     """Makes checks where their files are there; whatever cannot be read fails them."""
 
     contents: Contents
@@ -180,7 +180,7 @@ class _Looks:
         def made(contents: Contents) -> Check:
             found = [
                 BundleProblem(detail=problem)
-                for problem in islice(find(contents, self.manifest), _MAX_COUNTED)
+                for problem in islice(find(contents, self.manifest), _MAX_PROBLEMS)
             ]
             return check_of(name, _DETAILS[name], found)
 
@@ -189,7 +189,7 @@ class _Looks:
     def check(self, name: CheckName, look: Callable[[Contents], Check], needs: tuple[str, ...]) -> Check:
         missing = [path for path in needs if not self.contents.has(path)]
         if missing:
-            return skipped(name, f"not looked at: {missing[0]} is missing")
+            return skipped(name, f"not made at: {missing[0]} is missing")
         try:
             return look(self.contents)
         except DataError as error:

@@ -18,14 +18,14 @@ from tunix_rt.engines.training.job import TrainingJob
 from tunix_rt.engines.training.run_dir import JOIN_WAIT_S, RunDir
 from tunix_rt.engines.types import DeviceName, DeviceRequest, EngineName
 from tunix_rt.models.card import card_of
-from tunix_rt.models.export import ExportRequest, OnStage, export_directory, export_zip, require_possible
+from tunix_rt.models.export import ExportRequest, OnStage, export_directory, export_zip, require_exportable
 from tunix_rt.models.find import model_detail, resolve
 from tunix_rt.models.register import (
     Registration,
+    parse_annotations,
     register_directory,
     register_run,
     register_run_dir,
-    remarks_of,
 )
 from tunix_rt.models.service import (
     collect_garbage,
@@ -43,7 +43,7 @@ from tunix_rt.models.types import (
     ExportForm,
     ExportReport,
     ModelVersion,
-    Remarks,
+    VersionAnnotations,
     is_reference,
     parse_reference,
 )
@@ -92,14 +92,14 @@ def export(
 
 def exported(home: Home, request: ExportRequest, asked: AskedEngine, on_stage: OnStage) -> ExportReport:
     """Export with the engine that can, or the one that was asked for."""
-    require_possible(request)
+    require_exportable(request)
     if request.form == "zip":
         return export_zip(home, request)
-    choice = chosen_engine(asked, request.device.name, resumed=_drawn_by(request.version))
+    choice = chosen_engine(asked, request.device.name, resumed=_required_engine(request.version))
     return export_directory(home, load_engine(choice), request, on_stage)
 
 
-def _drawn_by(version: ModelVersion) -> EngineName | None:
+def _required_engine(version: ModelVersion) -> EngineName | None:
     """The only engine that can draw the random weights below an adapter."""
     base = version.lineage.base
     named = base.drawn_by if version.kind == "adapter" and base is not None else None
@@ -200,9 +200,9 @@ def register(
     as_json: JsonFlag = False,
 ) -> None:
     """Keep the weights of a run that succeeded, of one of its checkpoints, or of a directory."""
-    remarks = remarks_of(label, notes, dict(map(_pair, tag or [])))
+    annotations = parse_annotations(label, notes, dict(map(_parse_tag, tag or [])))
     with opened_home() as home:
-        done = _registered(home, name, run, step, directory, remarks)
+        done = _registered(home, name, run, step, directory, annotations)
         version = done.version
         for one in alias or []:
             version = set_alias(home, version.reference, one)
@@ -217,7 +217,12 @@ def register(
 
 
 def _registered(
-    home: Home, name: str, run: str | None, step: int | None, directory: Path | None, remarks: Remarks
+    home: Home,
+    name: str,
+    run: str | None,
+    step: int | None,
+    directory: Path | None,
+    annotations: VersionAnnotations,
 ) -> Registration:
     if (run is None) == (directory is None) or (step is not None and run is None):
         raise InvalidInputError(
@@ -225,12 +230,12 @@ def _registered(
             next_step="Give --run RUN (and --step N for a checkpoint), or --directory DIR.",
         )
     if directory is not None:
-        return register_directory(home, name, directory.absolute(), remarks=remarks)
+        return register_directory(home, name, directory.absolute(), annotations=annotations)
     assert run is not None
     elsewhere = RunDir(Path(run).absolute())
     if elsewhere.recipe.is_file():
-        return register_run_dir(home, name, elsewhere, step=step, remarks=remarks)
-    return register_run(home, name, run, step=step, remarks=remarks)
+        return register_run_dir(home, name, elsewhere, step=step, annotations=annotations)
+    return register_run(home, name, run, step=step, annotations=annotations)
 
 
 def alias(
@@ -265,7 +270,7 @@ def tag(
     """Set tags of a version, or take them off."""
     with opened_home() as home:
         version = resolve(home, model)
-        for name, value in map(_pair, pairs or []):
+        for name, value in map(_parse_tag, pairs or []):
             version = set_tag(home, version.reference, name, value)
         for name in remove or []:
             version = remove_tag(home, version.reference, name)
@@ -343,7 +348,7 @@ def gc(as_json: JsonFlag = False) -> None:
         say(f"removed {counted(removed.num_blobs, 'file')}, {size_text(removed.num_bytes)}")
 
 
-def _pair(text: str) -> tuple[str, str]:
+def _parse_tag(text: str) -> tuple[str, str]:
     name, sign, value = text.partition("=")
     if not sign:
         raise InvalidInputError(f"{text!r} is no tag.", next_step="Write NAME=VALUE, as in team=maths.")

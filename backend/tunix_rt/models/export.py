@@ -35,7 +35,7 @@ from tunix_rt.models.types import (
     ModelVersion,
     PromptParity,
     TokenParity,
-    tree_of,
+    build_tree,
 )
 from tunix_rt.recipes.types import ModelSection
 
@@ -56,10 +56,10 @@ def compare_tokens(
     # Both in the same format, whatever would be chosen for each.
     same = replace(exported, precision=generator.precision)
     device, precision = generator.device, generator.precision
-    before = _written(generator)
+    before = _greedy_tokens(generator)
     del generator
     on_stage("asking the exported model")
-    after = _written(engine.open_generator(same))
+    after = _greedy_tokens(engine.open_generator(same))
     return TokenParity(
         engine=engine.name,
         device=device,
@@ -72,7 +72,7 @@ def compare_tokens(
     )
 
 
-def _written(generator: Generator) -> Sequence[tuple[int, ...]]:
+def _greedy_tokens(generator: Generator) -> Sequence[tuple[int, ...]]:
     encode = generator.encoder.encode_prompt
     prompts = [Prompt(text, encode(text)) for text in PARITY_PROMPTS]
     tokens: dict[str, tuple[int, ...]] = {}
@@ -102,7 +102,7 @@ def zip_chunks(home: Home, version: ModelVersion) -> Iterator[bytes]:
     files = model_store(home.settings)
     tree = files.tree(version.content_hash)
     files.require_blobs(tree)
-    return _pieces(files, tree, card_of(home, version))
+    return _archive_chunks(files, tree, card_of(home, version))
 
 
 def card_name(tree: ModelTree) -> str:
@@ -110,7 +110,7 @@ def card_name(tree: ModelTree) -> str:
     return OTHER_CARD_FILE if any(file.path == CARD_FILE for file in tree.files) else CARD_FILE
 
 
-def archived_tree(path: Path, tree: ModelTree) -> ModelTree:
+def read_archive_tree(path: Path, tree: ModelTree) -> ModelTree:
     """What an archive of `tree` really holds besides the card, read back from the disk."""
     found = []
     with storage_errors("reading the archive"), zipfile.ZipFile(path) as archive:
@@ -119,10 +119,10 @@ def archived_tree(path: Path, tree: ModelTree) -> ModelTree:
                 with archive.open(entry) as file:
                     digest = stream_digest(file)
                 found.append(ModelFile(path=entry.filename, size_bytes=entry.file_size, sha256=digest))
-    return tree_of(found)
+    return build_tree(found)
 
 
-def _pieces(files: ModelStore, tree: ModelTree, card: str) -> Iterator[bytes]:
+def _archive_chunks(files: ModelStore, tree: ModelTree, card: str) -> Iterator[bytes]:
     entries = ((file.path, _checked_chunks(files, file)) for file in tree.files)
     return zip_pieces(chain([(card_name(tree), [card.encode()])], entries))
 
@@ -156,7 +156,7 @@ class ExportRequest:
     device: DeviceRequest = field(default_factory=DeviceRequest)
 
 
-def require_possible(request: ExportRequest) -> None:
+def require_exportable(request: ExportRequest) -> None:
     """Refuse what cannot be exported like that, before anything is loaded.
 
     Raises:
@@ -190,14 +190,14 @@ def export_zip(home: Home, request: ExportRequest) -> ExportReport:
         ConflictError: There is something at the output.
         DataError: A file of the version is damaged.
     """
-    require_possible(request)
+    require_exportable(request)
     with write_atomically(request.output, what="writing the archive") as file:
         file.writelines(zip_chunks(home, request.version))
     tree = model_store(home.settings).tree(request.version.content_hash)
-    found = archived_tree(request.output, tree)
+    found = read_archive_tree(request.output, tree)
     report = _report(request, found.files, is_same_bytes=found == tree, tokens=None)
-    beside = request.output.with_name(f"{request.output.name}.{REPORT_FILE}")
-    write_json_atomically(beside, report.to_json(), what="writing the report")
+    report_path = request.output.with_name(f"{request.output.name}.{REPORT_FILE}")
+    write_json_atomically(report_path, report.to_json(), what="writing the report")
     return report
 
 
@@ -213,19 +213,19 @@ def export_directory(
         InvalidInputError: A whole model has no adapter.
         DataError: A file of the version is damaged.
     """
-    require_possible(request)
+    require_exportable(request)
     found = find_model(home.settings, request.version.reference)
     found.require_engine(engine.name)
-    registered = _asked(found, request)
+    registered = _generator_request(found, request)
     if request.form == "merged" and found.adapter is not None:
         on_stage("merging the adapter into its base")
         engine.merge_adapter(registered, request.output, request.dtype)
     else:
         on_stage("copying the files")
         _copy(home, request)
-    exported = _asked_of_export(registered, request)
+    exported = _exported_request(registered, request)
     tokens = compare_tokens(engine, registered, exported, on_stage)
-    return _finished(home, request, tokens)
+    return _complete_export(home, request, tokens)
 
 
 def _copy(home: Home, request: ExportRequest) -> None:
@@ -238,13 +238,13 @@ def _copy(home: Home, request: ExportRequest) -> None:
                 copy_file(files.blob(file.sha256), copy)
 
 
-def _asked(found: ModelToEvaluate, request: ExportRequest) -> GeneratorRequest:
+def _generator_request(found: ModelToEvaluate, request: ExportRequest) -> GeneratorRequest:
     return GeneratorRequest(
         found.section, adapter=found.adapter, seed=found.seed, device=request.device, markup=found.markup
     )
 
 
-def _asked_of_export(registered: GeneratorRequest, request: ExportRequest) -> GeneratorRequest:
+def _exported_request(registered: GeneratorRequest, request: ExportRequest) -> GeneratorRequest:
     """The same question to the export, with everything that lies in it."""
     directory = str(request.output)
     if request.form == "merged":
@@ -254,7 +254,7 @@ def _asked_of_export(registered: GeneratorRequest, request: ExportRequest) -> Ge
     return replace(registered, model=section, adapter=request.output)
 
 
-def _finished(home: Home, request: ExportRequest, tokens: TokenParity) -> ExportReport:
+def _complete_export(home: Home, request: ExportRequest, tokens: TokenParity) -> ExportReport:
     tree = model_store(home.settings).tree(request.version.content_hash)
     found = _tree_of_directory(request.output)
     report = _report(request, found.files, is_same_bytes=found == tree, tokens=tokens)
@@ -285,7 +285,7 @@ def _report(
 
 def _tree_of_directory(directory: Path) -> ModelTree:
     paths = [path for path in directory.rglob("*") if path.is_file()]
-    return tree_of(
+    return build_tree(
         [
             ModelFile(
                 path=path.relative_to(directory).as_posix(),

@@ -23,7 +23,7 @@ from pydantic import ValidationError
 from tunix_rt.base.errors import DataError, InvalidInputError
 from tunix_rt.base.files.atomic import storage_errors, sync_directory, write_atomically
 from tunix_rt.base.files.copies import copy_file, file_digest, link_file
-from tunix_rt.models.types import ModelFile, ModelTree, tree_of
+from tunix_rt.models.types import ModelFile, ModelTree, build_tree
 
 _READ_ONLY = 0o444
 
@@ -59,13 +59,13 @@ class ModelStore:
         return self.blobs / sha256[:2] / sha256
 
     @contextmanager
-    def adding(self) -> Iterator[None]:
+    def shared_lock(self) -> Iterator[None]:
         """Keep what is added from being taken for garbage until the database knows of it."""
         with self._locked(fcntl.LOCK_SH):
             yield
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
+    def exclusive_lock(self) -> Iterator[None]:
         """Wait until nobody adds, and keep everybody from it."""
         with self._locked(fcntl.LOCK_EX):
             yield
@@ -88,13 +88,13 @@ class ModelStore:
             InvalidInputError: There are no files.
             DataError: A file changed while it was read.
         """
-        paths = sorted(_files_below(directory))
+        paths = sorted(_iter_files(directory))
         if not paths:
             raise InvalidInputError(
                 f"There are no files in {directory}.", next_step="Name the directory of a model."
             )
         with storage_errors("registering the model"):
-            tree = tree_of([self._add_file(directory, path) for path in paths])
+            tree = build_tree([self._add_file(directory, path) for path in paths])
         with write_atomically(self._tree_path(tree.content_hash), what="registering the model") as file:
             file.write(tree.canonical.encode())
         return tree
@@ -168,28 +168,28 @@ class ModelStore:
         """
         tree = self.tree(content_hash)
         directory = self.checkouts / content_hash
-        with self.adding(), storage_errors("opening the registered model"):
+        with self.shared_lock(), storage_errors("opening the registered model"):
             for file in tree.files:
-                self._place(file, directory / file.path)
+                self._link_or_copy(file, directory / file.path)
         expected = {directory / file.path: file for file in tree.files}
-        for path in _files_below(directory):
+        for path in _iter_files(directory):
             if path not in expected:
                 raise _damaged(path, "does not belong to the model")
         for path, file in expected.items():
-            self._require_whole(path, file)
+            self._repair_or_refuse(path, file)
         return directory
 
-    def _require_whole(self, path: Path, file: ModelFile) -> None:
+    def _repair_or_refuse(self, path: Path, file: ModelFile) -> None:
         """Check a file of a checkout; one that only the checkout has damaged is put back."""
         if _problem(path, file) is None:
             return
-        with self.adding(), storage_errors("opening the registered model"):
+        with self.shared_lock(), storage_errors("opening the registered model"):
             path.unlink(missing_ok=True)
-            self._place(file, path)
+            self._link_or_copy(file, path)
         if (problem := _problem(path, file)) is not None:
             raise _damaged(path, problem)
 
-    def _place(self, file: ModelFile, target: Path) -> None:
+    def _link_or_copy(self, file: ModelFile, target: Path) -> None:
         blob = self.blob(file.sha256)
         if target.exists():
             return
@@ -204,7 +204,7 @@ class ModelStore:
         return self.trees / f"{content_hash}.json"
 
 
-def _files_below(directory: Path) -> Iterator[Path]:
+def _iter_files(directory: Path) -> Iterator[Path]:
     """Every file, however deep; what is hidden is some program's own business."""
     for folder, folders, names in os.walk(directory):
         folders[:] = [name for name in folders if not name.startswith(".")]
@@ -230,14 +230,14 @@ def _damaged(path: Path, problem: str) -> DataError:
 
 
 @dataclass(frozen=True)
-class Removed:
+class RemovedFiles:
     """What there was too much of."""
 
     num_blobs: int
     num_bytes: int
 
 
-def remove_garbage(store: ModelStore, kept: Iterable[str]) -> Removed:
+def remove_garbage(store: ModelStore, kept: Iterable[str]) -> RemovedFiles:
     """Remove every file that these content hashes do not need. Call it while the store is yours `alone`.
 
     Raises:
@@ -258,7 +258,7 @@ def remove_garbage(store: ModelStore, kept: Iterable[str]) -> Removed:
         num_bytes = sum(blob.stat().st_size for blob in unneeded)
         for blob in unneeded:
             blob.unlink()
-    return Removed(len(unneeded), num_bytes)
+    return RemovedFiles(len(unneeded), num_bytes)
 
 
 def _children(directory: Path) -> Iterator[Path]:

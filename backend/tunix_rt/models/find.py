@@ -59,7 +59,7 @@ def resolve(home: Home, text: str) -> ModelVersion:
     return ModelRepository(home.database).find(parse_reference(text))
 
 
-def pinned(version: ModelVersion) -> ModelReference:
+def pinned_reference(version: ModelVersion) -> ModelReference:
     """The reference that always means this version."""
     return ModelReference(version.model, version=version.version)
 
@@ -72,7 +72,7 @@ def model_detail(home: Home, name: str) -> ModelDetail:
     )
 
 
-def find_model_by(home: Home, name_or_id: str) -> RegisteredModel:
+def get_model_by_name_or_id(home: Home, name_or_id: str) -> RegisteredModel:
     """A model by its name or its id, or NotFoundError."""
     try:
         return ModelRepository(home.database).get(UUID(name_or_id))
@@ -170,7 +170,7 @@ class ModelToEvaluate:
         """The chat template that it is asked with: the built-in one that is named, else its own."""
         return choose_template(load_tokenizer(tokenizer_source(self.section, source)), requested)
 
-    def identified(self, source: ModelSource, on_fraction: OnFraction) -> EvaluatedModel:
+    def identify(self, source: ModelSource, on_fraction: OnFraction) -> EvaluatedModel:
         """The record of the model, with the commit and the hash of its weights."""
         is_random = self.section.weights == "random"
         directories = {} if is_random or source.directory is None else {"model": source.directory}

@@ -36,7 +36,7 @@ from tunix_rt.models.types import (
     ModelTree,
     ModelVersion,
     NewVersion,
-    Remarks,
+    VersionAnnotations,
 )
 from tunix_rt.recipes.load import load_recipe
 from tunix_rt.recipes.types import Recipe
@@ -97,7 +97,7 @@ class Source:
                 )
 
 
-def run_of_id(settings: Settings, run_id: str) -> RunDir:
+def run_by_id(settings: Settings, run_id: str) -> RunDir:
     """The run with this id among those of the home directory; never a path.
 
     Raises:
@@ -116,7 +116,7 @@ def source_of_run(run_dir: RunDir) -> Source:
     Raises:
         ConflictError: The run did not succeed.
     """
-    manifest = succeeded(run_dir)
+    manifest = require_succeeded(run_dir)
     if not run_dir.model.is_dir():
         raise DataError(
             f"The run {run_dir.run_id} has no model/ directory.", next_step="Restore it from a backup."
@@ -128,18 +128,18 @@ def source_of_run(run_dir: RunDir) -> Source:
         if path.startswith(prefix)
     }
     recipe = load_recipe(run_dir.recipe).recipe
-    source = Source(run_dir.model, kind_of(run_dir.model), hashes=hashes, markup=recipe.data.markup)
+    source = Source(run_dir.model, detect_kind(run_dir.model), hashes=hashes, markup=recipe.data.markup)
     return replace(source, lineage=lineage_of_run(run_dir, manifest, recipe, run_dir.model))
 
 
 def source_of_directory(directory: Path) -> Source:
     """A model or an adapter that lies anywhere, in the layout of Hugging Face or PEFT."""
-    kind = kind_of(directory)
-    base = base_of_adapter(directory) if kind == "adapter" else None
+    kind = detect_kind(directory)
+    base = adapter_base(directory) if kind == "adapter" else None
     return Source(directory, kind, lineage=ModelLineage(base=base))
 
 
-def succeeded(run_dir: RunDir) -> RunManifest:
+def require_succeeded(run_dir: RunDir) -> RunManifest:
     """The manifest of a run that has a result.
 
     Raises:
@@ -177,7 +177,7 @@ def lineage_of_run(run_dir: RunDir, manifest: RunManifest, recipe: Recipe, model
     )
 
 
-def kind_of(directory: Path) -> ModelKind:
+def detect_kind(directory: Path) -> ModelKind:
     """Whether a directory holds a model or an adapter.
 
     Raises:
@@ -204,7 +204,7 @@ def _missing_weights(directory: Path) -> list[str]:
     return [] if (directory / "model.safetensors").is_file() else ["model.safetensors"]
 
 
-def base_of_adapter(directory: Path) -> BaseReference:
+def adapter_base(directory: Path) -> BaseReference:
     """The model that an adapter says it belongs to."""
     config = _read_json(directory / ADAPTER_CONFIG)
     name, revision = config.get("base_model_name_or_path"), config.get("revision")
@@ -220,7 +220,7 @@ def _base_of_run(recipe: Recipe, manifest: RunManifest, model: Path) -> BaseRefe
     is_random = recipe.model.weights == "random"
     revision = recipe.model.revision
     if (model / ADAPTER_CONFIG).is_file():
-        revision = base_of_adapter(model).revision or revision
+        revision = adapter_base(model).revision or revision
     return BaseReference(
         name=recipe.model.name,
         revision=revision,
@@ -251,19 +251,19 @@ def exported_checkpoint(settings: Settings, run_dir: RunDir, step: int) -> Itera
         NotFoundError: There is no checkpoint of the step.
         DataError: It is damaged.
     """
-    manifest = succeeded(run_dir)
+    manifest = require_succeeded(run_dir)
     _require_checkpoint(run_dir, step)
     recipe = load_recipe(run_dir.recipe).recipe
     files = ModelStore(settings.models_dir)
     # In the store: weights may be too large for the disk of temporary files.
-    with files.adding(), tempfile.TemporaryDirectory(dir=files.incoming) as work:
+    with files.shared_lock(), tempfile.TemporaryDirectory(dir=files.incoming) as work:
         directory = Path(work) / "model"
         run_models_command(
             settings, f"Exporting step {step}", "export-checkpoint", run_dir.path, str(step), directory
         )
         lineage = lineage_of_run(run_dir, manifest, recipe, directory)
         lineage = lineage.model_copy(update={"step": step, "is_checkpoint": True, "figures": None})
-        yield Source(directory, kind_of(directory), lineage=lineage, markup=recipe.data.markup)
+        yield Source(directory, detect_kind(directory), lineage=lineage, markup=recipe.data.markup)
 
 
 def _require_checkpoint(run_dir: RunDir, step: int) -> None:
@@ -276,7 +276,7 @@ def _require_checkpoint(run_dir: RunDir, step: int) -> None:
         )
 
 
-def parent_of(home: Home, lineage: ModelLineage) -> str | None:
+def find_parent(home: Home, lineage: ModelLineage) -> str | None:
     """The version whose checkout the training was given as its base model; None: it was none."""
     if lineage.base is None:
         return None
@@ -304,7 +304,12 @@ class Registration:
 
 
 def register_run(
-    home: Home, name: str, run_id: str, *, step: int | None = None, remarks: Remarks | None = None
+    home: Home,
+    name: str,
+    run_id: str,
+    *,
+    step: int | None = None,
+    annotations: VersionAnnotations | None = None,
 ) -> Registration:
     """Register the model of a run of the home directory, or one of its checkpoints.
 
@@ -315,23 +320,28 @@ def register_run(
         ConflictError: The run did not succeed; or another version has the label.
         DataError: The run's files are not what it wrote.
     """
-    return register_run_dir(home, name, run_of_id(home.settings, run_id), step=step, remarks=remarks)
+    return register_run_dir(home, name, run_by_id(home.settings, run_id), step=step, annotations=annotations)
 
 
 def register_run_dir(
-    home: Home, name: str, run_dir: RunDir, *, step: int | None = None, remarks: Remarks | None = None
+    home: Home,
+    name: str,
+    run_dir: RunDir,
+    *,
+    step: int | None = None,
+    annotations: VersionAnnotations | None = None,
 ) -> Registration:
     """The same for a run that lies anywhere."""
-    checked_name(name)
-    figures = succeeded(run_dir).figures
+    validate_name(name)
+    figures = require_succeeded(run_dir).figures
     if step is None or (figures is not None and figures.exported_step == step):
-        return _register(home, name, source_of_run(run_dir), remarks)
+        return _register(home, name, source_of_run(run_dir), annotations)
     with exported_checkpoint(home.settings, run_dir, step) as source:
-        return _register(home, name, source, remarks)
+        return _register(home, name, source, annotations)
 
 
 def register_directory(
-    home: Home, name: str, directory: Path, *, remarks: Remarks | None = None
+    home: Home, name: str, directory: Path, *, annotations: VersionAnnotations | None = None
 ) -> Registration:
     """Register a model or an adapter that lies anywhere.
 
@@ -339,11 +349,11 @@ def register_directory(
         InvalidInputError: The directory holds neither.
         ConflictError: Another version has the label.
     """
-    checked_name(name)
-    return _register(home, name, source_of_directory(directory), remarks)
+    validate_name(name)
+    return _register(home, name, source_of_directory(directory), annotations)
 
 
-def checked_name(name: str) -> str:
+def validate_name(name: str) -> str:
     """A name that a model may have, or an error before anything is read."""
     try:
         return _NAME.validate_python(name)
@@ -360,10 +370,10 @@ def model_store(settings: Settings) -> ModelStore:
     return ModelStore(settings.models_dir)
 
 
-def remarks_of(label: str | None, notes: str, tags: Mapping[str, str]) -> Remarks:
+def parse_annotations(label: str | None, notes: str, tags: Mapping[str, str]) -> VersionAnnotations:
     """What was typed about a version, or an error that says what is wrong with it."""
     try:
-        return Remarks(label=label, notes=notes, tags=dict(tags))
+        return VersionAnnotations(label=label, notes=notes, tags=dict(tags))
     except ValidationError as error:
         problems = explain_problems(error.errors(include_url=False), max_problems=3)
         raise InvalidInputError(
@@ -372,10 +382,10 @@ def remarks_of(label: str | None, notes: str, tags: Mapping[str, str]) -> Remark
         ) from error
 
 
-def _register(home: Home, name: str, source: Source, remarks: Remarks | None) -> Registration:
+def _register(home: Home, name: str, source: Source, annotations: VersionAnnotations | None) -> Registration:
     files = model_store(home.settings)
-    parent = parent_of(home, source.lineage)
-    with files.adding():
+    parent = find_parent(home, source.lineage)
+    with files.shared_lock():
         tree = files.add(source.directory)
         source.require_unchanged(tree)
         new = NewVersion(
@@ -385,7 +395,7 @@ def _register(home: Home, name: str, source: Source, remarks: Remarks | None) ->
             num_files=len(tree.files),
             markup=source.markup,
             lineage=source.lineage.model_copy(update={"parent": parent}),
-            **(remarks or Remarks()).model_dump(),
+            **(annotations or VersionAnnotations()).model_dump(),
         )
         version, is_new = ModelRepository(home.database).add_version(name, new)
     return Registration(version, is_new)

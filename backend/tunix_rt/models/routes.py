@@ -14,7 +14,7 @@ from tunix_rt.base.records import StorableText
 from tunix_rt.engines.training.types import RUN_ID_PATTERN
 from tunix_rt.models.card import card_of
 from tunix_rt.models.export import zip_chunks
-from tunix_rt.models.find import find_model_by, model_detail, pinned
+from tunix_rt.models.find import get_model_by_name_or_id, model_detail, pinned_reference
 from tunix_rt.models.register import register_run
 from tunix_rt.models.service import (
     ModelList,
@@ -38,9 +38,9 @@ from tunix_rt.models.types import (
     NewModel,
     Note,
     RegisteredModel,
-    Remarks,
     Tags,
     TagValue,
+    VersionAnnotations,
     VersionNumber,
 )
 
@@ -114,25 +114,25 @@ def verify(version: Found, home: OpenHome) -> VersionVerdict:
 @router.put("/{version_id}/notes", responses=error_responses(400), response_model_exclude_none=True)
 def put_notes(version: Found, body: NewNotes, home: OpenHome) -> ModelVersion:
     """Write a note, in place of the one that is there. 404 if unknown."""
-    return ModelRepository(home.database).set_notes(pinned(version), body.notes)
+    return ModelRepository(home.database).set_notes(pinned_reference(version), body.notes)
 
 
 @router.put("/{version_id}/tags/{name}", responses=error_responses(400), response_model_exclude_none=True)
 def put_tag(version: Found, name: TagName, body: NewTag, home: OpenHome) -> ModelVersion:
     """Set a tag. 404 if the version is unknown."""
-    return ModelRepository(home.database).set_tag(pinned(version), name, body.value)
+    return ModelRepository(home.database).set_tag(pinned_reference(version), name, body.value)
 
 
 @router.delete("/{version_id}/tags/{name}", status_code=status.HTTP_204_NO_CONTENT)
 def delete_tag(version: Found, name: TagName, home: OpenHome) -> None:
     """Take a tag off. 404 if version or tag is unknown."""
-    ModelRepository(home.database).remove_tag(pinned(version), name)
+    ModelRepository(home.database).remove_tag(pinned_reference(version), name)
 
 
 @router.delete("/{version_id}", status_code=status.HTTP_204_NO_CONTENT, responses=error_responses(409))
 def delete_version(version: Found, home: OpenHome) -> None:
     """Forget a version. 404 if unknown, 409 while an alias, a baseline or a training needs it."""
-    remove_version(home, pinned(version))
+    remove_version(home, pinned_reference(version))
 
 
 models_router = APIRouter(
@@ -162,7 +162,7 @@ class AliasTarget(BaseModel):
 def _found_model(
     model: Annotated[StorableText, Path(description="name or id", max_length=128)], home: OpenHome
 ) -> RegisteredModel:
-    return find_model_by(home, model)
+    return get_model_by_name_or_id(home, model)
 
 
 FoundModel = Annotated[RegisteredModel, Depends(_found_model)]
@@ -204,8 +204,12 @@ def promote(found: FoundModel, promotion: Promotion, home: OpenHome, response: R
     404 if model, run or checkpoint is unknown, 409 if the run did not succeed or the label is taken, 422 if
     the run's files are not what it wrote.
     """
-    remarks = Remarks(label=promotion.version_label, notes=promotion.description, tags=promotion.tags)
-    done = register_run(home, found.name, promotion.source_run_id, step=promotion.step, remarks=remarks)
+    annotations = VersionAnnotations(
+        label=promotion.version_label, notes=promotion.description, tags=promotion.tags
+    )
+    done = register_run(
+        home, found.name, promotion.source_run_id, step=promotion.step, annotations=annotations
+    )
     response.status_code = status.HTTP_201_CREATED if done.is_new else status.HTTP_200_OK
     return done.version
 

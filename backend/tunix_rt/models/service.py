@@ -12,7 +12,7 @@ from tunix_rt.base.errors import ConflictError, DataError, InvalidInputError, Tu
 from tunix_rt.base.home import Home
 from tunix_rt.base.records import Pagination, Record, explain_problems, pagination
 from tunix_rt.base.settings import RUN_RECIPE_FILE, Settings
-from tunix_rt.models.files import ModelStore, Removed, remove_garbage
+from tunix_rt.models.files import ModelStore, RemovedFiles, remove_garbage
 from tunix_rt.models.register import model_store
 from tunix_rt.models.store import ModelRepository, baselines_of, evaluations_of
 from tunix_rt.models.types import (
@@ -37,7 +37,7 @@ _NOTE: TypeAdapter[str] = TypeAdapter(Note)
 
 def set_alias(home: Home, text: str, alias: str) -> ModelVersion:
     """Let `alias` mean the version that `text` names, from one moment to the next."""
-    return ModelRepository(home.database).set_alias(parse_reference(text), _checked(_ALIAS, alias, "alias"))
+    return ModelRepository(home.database).set_alias(parse_reference(text), _validate(_ALIAS, alias, "alias"))
 
 
 def unset_alias(home: Home, text: str) -> ModelVersion:
@@ -52,9 +52,9 @@ def unset_alias(home: Home, text: str) -> ModelVersion:
 
 def set_tag(home: Home, text: str, name: str, value: str) -> ModelVersion:
     """Put a tag on a version."""
-    checked = _checked(_TAG_NAME, name, "name of a tag")
+    checked = _validate(_TAG_NAME, name, "name of a tag")
     return ModelRepository(home.database).set_tag(
-        parse_reference(text), checked, _checked(_TAG_VALUE, value, "value of a tag")
+        parse_reference(text), checked, _validate(_TAG_VALUE, value, "value of a tag")
     )
 
 
@@ -65,10 +65,10 @@ def remove_tag(home: Home, text: str, name: str) -> ModelVersion:
 
 def set_notes(home: Home, text: str, notes: str) -> ModelVersion:
     """Write what people should know about a version."""
-    return ModelRepository(home.database).set_notes(parse_reference(text), _checked(_NOTE, notes, "note"))
+    return ModelRepository(home.database).set_notes(parse_reference(text), _validate(_NOTE, notes, "note"))
 
 
-def _checked(adapter: TypeAdapter[Any], value: str, what: str) -> str:
+def _validate(adapter: TypeAdapter[Any], value: str, what: str) -> str:
     try:
         checked: str = adapter.validate_python(value)
     except ValidationError as error:
@@ -112,15 +112,15 @@ def files_of(home: Home, version_id: UUID) -> ModelTree:
 
 
 @dataclass(frozen=True)
-class Use:
+class Dependent:
     """Something that needs a version."""
 
     what: str
-    release: str
+    removal_command: str
     """The command that ends it."""
 
 
-def uses_of(home: Home, version: ModelVersion) -> list[Use]:
+def dependents_of(home: Home, version: ModelVersion) -> list[Dependent]:
     """Aliases, baselines, versions and runs that were made from it."""
     aliases = [f"{version.model}@{alias}" for alias in version.aliases]
     named = baselines_of(home.database, version)
@@ -131,10 +131,10 @@ def uses_of(home: Home, version: ModelVersion) -> list[Use]:
     ]
     runs = _runs_from(home.settings, version)
     return [
-        *(Use(f"the alias {alias}", f"tunix-rt models unalias {alias}") for alias in aliases),
-        *(Use(f"the baseline {name}", f"tunix-rt baselines rm {name}") for name in named),
-        *(Use(f"{child}, trained from it", f"tunix-rt models rm {child}") for child in children),
-        *(Use(f"the run {run_id}, trained from it", f"tunix-rt runs rm {run_id}") for run_id in runs),
+        *(Dependent(f"the alias {alias}", f"tunix-rt models unalias {alias}") for alias in aliases),
+        *(Dependent(f"the baseline {name}", f"tunix-rt baselines rm {name}") for name in named),
+        *(Dependent(f"{child}, trained from it", f"tunix-rt models rm {child}") for child in children),
+        *(Dependent(f"the run {run_id}, trained from it", f"tunix-rt runs rm {run_id}") for run_id in runs),
     ]
 
 
@@ -144,11 +144,11 @@ def require_unused(home: Home, version: ModelVersion) -> None:
     Raises:
         ConflictError: Names everything that needs it, and how the first lets go.
     """
-    uses = uses_of(home, version)
-    if uses:
+    dependents = dependents_of(home, version)
+    if dependents:
         raise ConflictError(
-            f"{version.reference} is needed by {'; '.join(use.what for use in uses)}.",
-            next_step=f"Release it first: {uses[0].release}",
+            f"{version.reference} is needed by {'; '.join(dependent.what for dependent in dependents)}.",
+            next_step=f"Release it first: {dependents[0].removal_command}",
         )
 
 
@@ -173,7 +173,7 @@ def remove_version(home: Home, reference: ModelReference) -> ModelVersion:
         ConflictError: Something needs it; says what, and how to release it.
     """
     # Alone: nobody registers a child of it meanwhile.
-    with model_store(home.settings).alone():
+    with model_store(home.settings).exclusive_lock():
         version = ModelRepository(home.database).find(reference)
         require_unused(home, version)
         ModelRepository(home.database).remove_version(version.id)
@@ -187,7 +187,7 @@ def remove_model(home: Home, name: str, *, with_versions: bool = False) -> tuple
         NotFoundError: There is none.
         ConflictError: It has versions, or something needs one of them.
     """
-    with model_store(home.settings).alone():
+    with model_store(home.settings).exclusive_lock():
         versions = ModelRepository(home.database).versions(name)
         if versions and not with_versions:
             raise ConflictError(
@@ -203,14 +203,14 @@ def remove_model(home: Home, name: str, *, with_versions: bool = False) -> tuple
     return versions
 
 
-def collect_garbage(home: Home) -> Removed:
+def collect_garbage(home: Home) -> RemovedFiles:
     """Remove the files that no version needs; whoever is registering is waited for.
 
     Raises:
         DataError: The store is damaged: nothing is removed.
     """
     files = model_store(home.settings)
-    with files.alone():
+    with files.exclusive_lock():
         return remove_garbage(files, ModelRepository(home.database).content_hashes())
 
 

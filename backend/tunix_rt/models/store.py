@@ -49,7 +49,7 @@ def select_versions() -> Select[Any]:
     return select(model_versions, models.c.name.label("model")).join(models, joined)
 
 
-def named_by(chosen: Select[Any], reference: ModelReference) -> Select[Any]:
+def where_reference(chosen: Select[Any], reference: ModelReference) -> Select[Any]:
     """Of these versions the one that a reference means: the newest unless it says more."""
     chosen = chosen.where(models.c.name == reference.name)
     if reference.version is not None:
@@ -147,7 +147,7 @@ def _model(row: Row[Any], num_versions: int, latest: int | None, aliases: dict[s
 
 def evaluations_of(engine: Engine, version: ModelVersion) -> tuple[EvaluationSummary, ...]:
     """Every evaluation of these weights, newest first: of the version, or of the run that exported them."""
-    chosen = select(evaluations.c.summary).where(_is_of(version))
+    chosen = select(evaluations.c.summary).where(_matches_version(version))
     newest = chosen.order_by(evaluations.c.created_at.desc(), evaluations.c.pk.desc())
     with reading(engine) as connection:
         return tuple(map(EvaluationSummary.model_validate_json, connection.execute(newest).scalars()))
@@ -157,10 +157,12 @@ def baselines_of(engine: Engine, version: ModelVersion) -> tuple[str, ...]:
     """The baselines that rest on an evaluation of these weights, by name."""
     joined = select(baselines.c.name).join(evaluations, evaluations.c.pk == baselines.c.evaluation_pk)
     with reading(engine) as connection:
-        return tuple(connection.execute(joined.where(_is_of(version)).order_by(baselines.c.name)).scalars())
+        return tuple(
+            connection.execute(joined.where(_matches_version(version)).order_by(baselines.c.name)).scalars()
+        )
 
 
-def _is_of(version: ModelVersion) -> ColumnElement[bool]:
+def _matches_version(version: ModelVersion) -> ColumnElement[bool]:
     is_version = evaluations.c.model_name == version.reference
     lineage = version.lineage
     # A checkpoint has other weights than the run exported, and so other scores.
@@ -186,12 +188,12 @@ class ModelRepository:
                     f"There is a model {model.name!r} already.",
                     next_step=f"Look at it: tunix-rt models show {model.name}",
                 )
-            return _model_of_row(connection, model.name)
+            return _get_model(connection, model.name)
 
     def get(self, name: str | UUID) -> RegisteredModel:
         """The model of this name or id, or NotFoundError with the nearest names."""
         with reading(self._engine) as connection:
-            return _model_of_row(connection, name)
+            return _get_model(connection, name)
 
     def list(self, *, limit: int, offset: int) -> tuple[tuple[RegisteredModel, ...], int]:
         """A page of models by name, and how many there are."""
@@ -224,14 +226,14 @@ class ModelRepository:
             _refuse_label(connection, name, version.label)
             number = model.last_version + 1
             pk = _insert_version(connection, model.pk, number, version)
-            _touch(connection, model.pk, last_version=number)
+            _mark_updated(connection, model.pk, last_version=number)
             return read_versions(connection, select_versions().where(model_versions.c.pk == pk))[0], True
 
     def versions(self, name: str) -> tuple[ModelVersion, ...]:
         """All versions of a model, newest first, or NotFoundError."""
         chosen = select_versions().where(models.c.name == name).order_by(model_versions.c.version.desc())
         with reading(self._engine) as connection:
-            _model_of_row(connection, name)
+            _get_model(connection, name)
             return read_versions(connection, chosen)
 
     def all_versions(self) -> tuple[ModelVersion, ...]:
@@ -242,7 +244,7 @@ class ModelRepository:
     def version(self, version_id: UUID) -> ModelVersion:
         """The version with this id, or NotFoundError."""
         with reading(self._engine) as connection:
-            return _version_of_row(connection, version_id)
+            return _get_version(connection, version_id)
 
     def find(self, reference: ModelReference) -> ModelVersion:
         """The version that a reference means, or NotFoundError that says what there is."""
@@ -310,8 +312,8 @@ class ModelRepository:
             ).one_or_none()
             if row is not None:
                 change(connection, row.pk, row.model_pk)
-                _touch(connection, row.model_pk)
-            return _version_of_row(connection, version_id)
+                _mark_updated(connection, row.model_pk)
+            return _get_version(connection, version_id)
 
     def remove_version(self, version_id: UUID) -> None:
         """Forget a version; its files stay until the garbage is collected.
@@ -323,9 +325,9 @@ class ModelRepository:
         with writing(self._engine) as connection:
             locked = select(model_versions.c.pk).where(model_versions.c.id == version_id).with_for_update()
             pk = connection.execute(locked).scalar_one_or_none()
-            version = _version_of_row(connection, version_id)
+            version = _get_version(connection, version_id)
             if version.aliases:
-                raise _still_named(version)
+                raise _has_aliases(version)
             connection.execute(delete(model_versions).where(model_versions.c.pk == pk))
 
     def remove_model(self, name: str) -> None:
@@ -333,7 +335,7 @@ class ModelRepository:
         with writing(self._engine) as connection:
             locked = select(models.c.pk).where(models.c.name == name).with_for_update()
             pk = connection.execute(locked).scalar_one_or_none()
-            model = _model_of_row(connection, name)
+            model = _get_model(connection, name)
             if model.num_versions:
                 raise ConflictError(
                     f"The model {name} has {model.num_versions} versions.",
@@ -347,7 +349,7 @@ class ModelRepository:
             return frozenset(connection.execute(select(model_versions.c.content_hash)).scalars())
 
 
-def _still_named(version: ModelVersion) -> ConflictError:
+def _has_aliases(version: ModelVersion) -> ConflictError:
     named = ", ".join(f"@{alias}" for alias in version.aliases)
     return ConflictError(
         f"{version.reference} is {named}.",
@@ -387,7 +389,7 @@ def _insert_version(connection: Connection, model_pk: int, number: int, version:
 def _refuse_label(connection: Connection, name: str, label: str | None) -> None:
     if label is None:
         return
-    taken = read_versions(connection, named_by(select_versions(), ModelReference(name, label=label)))
+    taken = read_versions(connection, where_reference(select_versions(), ModelReference(name, label=label)))
     if taken:
         raise ConflictError(
             f"{taken[0].reference} has the label {label!r} and other weights.",
@@ -395,12 +397,12 @@ def _refuse_label(connection: Connection, name: str, label: str | None) -> None:
         )
 
 
-def _touch(connection: Connection, model_pk: int, **values: Any) -> None:
+def _mark_updated(connection: Connection, model_pk: int, **values: Any) -> None:
     changed = {"updated_at": datetime.now(UTC), **values}
     connection.execute(update(models).where(models.c.pk == model_pk).values(**changed))
 
 
-def _model_of_row(connection: Connection, name: str | UUID) -> RegisteredModel:
+def _get_model(connection: Connection, name: str | UUID) -> RegisteredModel:
     column = models.c.id if isinstance(name, UUID) else models.c.name
     found = read_models(connection, select(models).where(column == name))
     if not found:
@@ -408,7 +410,7 @@ def _model_of_row(connection: Connection, name: str | UUID) -> RegisteredModel:
     return found[0]
 
 
-def _version_of_row(connection: Connection, version_id: UUID) -> ModelVersion:
+def _get_version(connection: Connection, version_id: UUID) -> ModelVersion:
     found = read_versions(connection, select_versions().where(model_versions.c.id == version_id))
     if not found:
         raise NotFoundError(f"There is no model version {version_id}.", next_step=_LIST)
@@ -416,10 +418,10 @@ def _version_of_row(connection: Connection, version_id: UUID) -> ModelVersion:
 
 
 def _find(connection: Connection, reference: ModelReference) -> ModelVersion:
-    found = read_versions(connection, named_by(select_versions(), reference))
+    found = read_versions(connection, where_reference(select_versions(), reference))
     if found:
         return found[0]
-    model = _model_of_row(connection, reference.name)
+    model = _get_model(connection, reference.name)
     if not model.num_versions:
         raise NotFoundError(
             f"The model {reference.name} has no versions.",

@@ -71,7 +71,7 @@ Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 _CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
-def _inner_path(path: str) -> str:
+def _check_inner_path(path: str) -> str:
     """Refuse what could lead out of a directory, whoever wrote it."""
     parts = PurePosixPath(path).parts
     if not parts or path.startswith("/") or ".." in parts or "\\" in path or "\x00" in path:
@@ -79,7 +79,7 @@ def _inner_path(path: str) -> str:
     return path
 
 
-InnerPath = Annotated[str, AfterValidator(_inner_path)]
+InnerPath = Annotated[str, AfterValidator(_check_inner_path)]
 """A path that stays inside the directory it is joined to."""
 
 
@@ -113,7 +113,7 @@ class ModelTree(Record):
         return sum(file.size_bytes for file in self.files)
 
 
-def tree_of(files: list[ModelFile]) -> ModelTree:
+def build_tree(files: list[ModelFile]) -> ModelTree:
     """The tree of these files, in the order that the hash is defined over."""
     return ModelTree(files=tuple(sorted(files, key=lambda file: file.path)))
 
@@ -134,21 +134,21 @@ def _is_uuid(text: str) -> bool:
     return True
 
 
-def _usable_name(name: str) -> str:
+def _check_name(name: str) -> str:
     if name in _RESERVED or _is_uuid(name):
         raise ValueError(f"{name!r} is taken by the paths of the API; choose another name")
     return name
 
 
-def _usable_label(label: str) -> str:
+def _check_label(label: str) -> str:
     if label.isdecimal():
         raise ValueError(f"{label!r} would be mistaken for a version's number; add a letter")
     return label
 
 
-ModelName = Annotated[str, Field(pattern=NAME_PATTERN), AfterValidator(_usable_name)]
+ModelName = Annotated[str, Field(pattern=NAME_PATTERN), AfterValidator(_check_name)]
 Alias = Annotated[str, Field(pattern=WORD_PATTERN)]
-Label = Annotated[str, Field(pattern=WORD_PATTERN), AfterValidator(_usable_label)]
+Label = Annotated[str, Field(pattern=WORD_PATTERN), AfterValidator(_check_label)]
 TagName = Annotated[str, Field(pattern=WORD_PATTERN)]
 
 
@@ -178,7 +178,7 @@ def parse_reference(text: str) -> ModelReference:
         InvalidInputError: It cannot name a registered model.
     """
     match = _REFERENCE.fullmatch(text)
-    if match is None or not _fits(match):
+    if match is None or not _is_valid(match):
         raise InvalidInputError(
             f"{text!r} cannot name a registered model.",
             next_step="Write NAME, NAME@ALIAS or NAME:VERSION; names have letters, digits, '.', '_' and '-'.",
@@ -192,10 +192,10 @@ def parse_reference(text: str) -> ModelReference:
 def is_reference(text: str) -> bool:
     """Whether the text says alias or version of a registered model, and so can be nothing else of ours."""
     match = _REFERENCE.fullmatch(text)
-    return match is not None and _fits(match) and (match["alias"] or match["version"]) is not None
+    return match is not None and _is_valid(match) and (match["alias"] or match["version"]) is not None
 
 
-def _fits(match: re.Match[str]) -> bool:
+def _is_valid(match: re.Match[str]) -> bool:
     words = [word for word in (match["alias"], match["version"]) if word is not None]
     is_named = re.fullmatch(NAME_PATTERN, match["name"]) is not None
     return is_named and all(re.fullmatch(WORD_PATTERN, word) and not _is_too_large(word) for word in words)
@@ -255,7 +255,7 @@ class ModelLineage(Record):
     trained_at: datetime | None = None
 
 
-class Remarks(Record):
+class VersionAnnotations(Record):
     """What people say about a version."""
 
     label: Label | None = None
@@ -264,7 +264,7 @@ class Remarks(Record):
     tags: Tags = Field(default_factory=dict)
 
 
-class NewVersion(Remarks):
+class NewVersion(VersionAnnotations):
     """What is registered: content, origin and what people say about it."""
 
     kind: ModelKind

@@ -20,31 +20,31 @@ from tunix_rt.engines.load import WritingEngine, chosen_engine
 from tunix_rt.engines.select import AskedEngine
 from tunix_rt.engines.types import DeviceName, DeviceRequest, EngineName
 from tunix_rt.models.find import ModelToEvaluate, find_model
-from tunix_rt.serving.wire import ORDERS, DropOrder, Failed, Order, Ready, line_of
-from tunix_rt.serving.writer import ChatWriter
+from tunix_rt.serving.wire import REQUESTS, CancelRequest, Failed, Order, Ready, to_line
+from tunix_rt.serving.writer import ChatBatcher
 from tunix_rt.traces.types import MarkupStyle
 
-_Orders: TypeAlias = "queue.SimpleQueue[Order]"
+_Requests: TypeAlias = "queue.SimpleQueue[Order]"
 
 
-class OrderReader:
+class RequestReader:
     """Reads orders in a thread of its own, and ends the process with the server that sends them."""
 
     def __init__(self, stream: BinaryIO) -> None:
         """Begin to read at once: while a model is loaded, the server may die too."""
-        self.orders: _Orders = queue.SimpleQueue()
+        self.orders: _Requests = queue.SimpleQueue()
         self._stream = stream
         threading.Thread(target=self._read, name="orders", daemon=True).start()
 
     def _read(self) -> None:
         for line in self._stream:
-            self.orders.put(ORDERS.validate_json(line))
+            self.orders.put(REQUESTS.validate_json(line))
         # The server has closed the stream, or is dead. Nothing here is worth keeping, and the main thread may
         # be busy with the compiler for a minute.
         os._exit(0)
 
 
-class ReportWriter:
+class EventWriter:
     """Writes reports; they arrive whole and in order."""
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -52,11 +52,11 @@ class ReportWriter:
 
     def send(self, *reports: Record) -> None:
         """Write them out at once."""
-        self._stream.writelines(map(line_of, reports))
+        self._stream.writelines(map(to_line, reports))
         self._stream.flush()
 
 
-def carry_out(writer: ChatWriter, orders: _Orders, reports: ReportWriter) -> None:
+def serve_requests(writer: ChatBatcher, orders: _Requests, reports: EventWriter) -> None:
     """Carry out orders for ever; what comes while others are written is begun beside them."""
     while True:
         if not writer.is_busy:
@@ -66,15 +66,15 @@ def carry_out(writer: ChatWriter, orders: _Orders, reports: ReportWriter) -> Non
         reports.send(*writer.advance())
 
 
-def _receive(writer: ChatWriter, order: Order, reports: ReportWriter) -> None:
-    if isinstance(order, DropOrder):
+def _receive(writer: ChatBatcher, order: Order, reports: EventWriter) -> None:
+    if isinstance(order, CancelRequest):
         writer.drop(order.order_id)
     else:
         reports.send(writer.begin(order))
 
 
 @dataclass(frozen=True)
-class Place:
+class LoadOptions:
     """Where a model is loaded, and how it is talked to where that is not its own way."""
 
     engine: AskedEngine = "auto"
@@ -92,7 +92,7 @@ class StartEngine(Protocol):
         """The engine that was asked for, or the one that suits this machine."""
 
 
-def open_model(found: ModelToEvaluate, place: Place, start_engine: StartEngine) -> Generator:
+def open_model(found: ModelToEvaluate, place: LoadOptions, start_engine: StartEngine) -> Generator:
     """Load a model that was found.
 
     Raises:
@@ -121,19 +121,19 @@ def _engine_name(name: str) -> EngineName:
 
 def main() -> int:
     """Load the model and carry out orders until nobody sends any more."""
-    reports = ReportWriter(_private_stdout())
+    reports = EventWriter(_private_stdout())
     # Not sys.stdin: Python aborts when it ends while a thread reads from that.
-    orders = OrderReader(os.fdopen(sys.stdin.fileno(), "rb", closefd=False)).orders
+    orders = RequestReader(os.fdopen(sys.stdin.fileno(), "rb", closefd=False)).orders
     options = _parser().parse_args()
-    place = Place(options.engine, DeviceRequest(options.device))
+    place = LoadOptions(options.engine, DeviceRequest(options.device))
     try:
         generator = open_model(find_model(load_settings(), options.model), place, start_engine)
     except TunixRTError as error:
         reports.send(Failed.of(error))
         return error.exit_code
-    writer = ChatWriter(generator, max_rows=options.max_rows)
+    writer = ChatBatcher(generator, max_rows=options.max_rows)
     reports.send(Ready(device=generator.device))
-    carry_out(writer, orders, reports)
+    serve_requests(writer, orders, reports)
     return 0
 
 

@@ -32,9 +32,9 @@ from tunix_rt.evaluation.commands import (
     decoding_of,
 )
 from tunix_rt.models.find import find_model
-from tunix_rt.serving.child import Place, open_model
+from tunix_rt.serving.child import LoadOptions, open_model
 from tunix_rt.serving.types import DEFAULT_MAX_TOKENS
-from tunix_rt.serving.writer import Answer, Chat, ChatWriter
+from tunix_rt.serving.writer import Answer, Chat, ChatBatcher
 
 PROMPT = "> "
 _ENDINGS = {"stop": (), "length": ("cut off at --max-tokens",), None: ("stopped",)}
@@ -185,10 +185,10 @@ def chat(
     """Talk to a model. Its reasoning goes to standard error, dimmed, its answers to standard output."""
     decoding = decoding_of(temperature, top_p, 1, seed, max_tokens)
     found = find_model(load_settings(), model, weights=weights, seed=weights_seed, revision=revision)
-    place = Place(engine, DeviceRequest(device), chat_template=chat_template, markup=markup)
+    place = LoadOptions(engine, DeviceRequest(device), chat_template=chat_template, markup=markup)
     generator = open_model(found, place, _start_engine)
     note(f"{found.model.name} on {generator.device}, {generator.precision}")
-    talk = Chat(ChatWriter(generator, max_rows=1), decoding, system=system)
+    talk = Chat(ChatBatcher(generator, max_rows=1), decoding, system=system)
     view: ChatView = JsonView() if as_json else TerminalView()
     if prompt is not None:
         _answer(talk, prompt, view)
@@ -213,10 +213,10 @@ def _converse(talk: Chat, view: ChatView) -> None:
         elif line.startswith("/"):
             note(HELP)
         else:
-            _answer_or_say_why(talk, line, view)
+            _answer_or_print_error(talk, line, view)
 
 
-def _answer_or_say_why(talk: Chat, question: str, view: ChatView) -> None:
+def _answer_or_print_error(talk: Chat, question: str, view: ChatView) -> None:
     try:
         _answer(talk, question, view)
     except TunixRTError as error:

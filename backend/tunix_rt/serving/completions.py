@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from tunix_rt.serving.names import FoundModel
+from tunix_rt.serving.names import ServableModel
 from tunix_rt.serving.pool import ModelPool
 from tunix_rt.serving.types import (
     AnswerMessage,
@@ -19,15 +19,15 @@ from tunix_rt.serving.types import (
     FinishReason,
     Usage,
 )
-from tunix_rt.serving.wire import Begun, Said
+from tunix_rt.serving.wire import CompletionDelta, RequestStarted
 
 
 @dataclass(frozen=True)
-class Asked:
+class ChatJob:
     """A request, and the weights that its model's name meant when it came."""
 
     request: ChatRequest
-    model: FoundModel
+    model: ServableModel
     completion_id: str = field(default_factory=lambda: f"chatcmpl-{secrets.token_hex(12)}")
     created: int = field(default_factory=lambda: int(time.time()))
 
@@ -42,7 +42,7 @@ class Asked:
         )
 
 
-async def complete(pool: ModelPool, asked: Asked) -> ChatCompletion:
+async def complete(pool: ModelPool, asked: ChatJob) -> ChatCompletion:
     """The whole answer.
 
     Raises:
@@ -53,7 +53,7 @@ async def complete(pool: ModelPool, asked: Asked) -> ChatCompletion:
     async with aclosing(_reports(pool, asked)) as reports:
         async for report in reports:
             counts.add(report)
-            if isinstance(report, Said):
+            if isinstance(report, CompletionDelta):
                 drafts[report.choice].add(report)
     return ChatCompletion(
         id=asked.completion_id,
@@ -64,7 +64,7 @@ async def complete(pool: ModelPool, asked: Asked) -> ChatCompletion:
     )
 
 
-async def stream(pool: ModelPool, asked: Asked) -> AsyncGenerator[ChatCompletionChunk, None]:
+async def stream(pool: ModelPool, asked: ChatJob) -> AsyncGenerator[ChatCompletionChunk, None]:
     """The answer in pieces. The first comes when the model has read the request: what fails, fails before.
 
     Raises:
@@ -74,7 +74,7 @@ async def stream(pool: ModelPool, asked: Asked) -> AsyncGenerator[ChatCompletion
     async with aclosing(_reports(pool, asked)) as reports:
         async for report in reports:
             counts.add(report)
-            if isinstance(report, Begun):
+            if isinstance(report, RequestStarted):
                 opening = Delta(role="assistant", content="")
                 yield asked.chunk(*(ChunkChoice(index=i, delta=opening) for i in range(asked.request.n or 1)))
             else:
@@ -83,16 +83,16 @@ async def stream(pool: ModelPool, asked: Asked) -> AsyncGenerator[ChatCompletion
         yield asked.chunk(usage=counts.usage)
 
 
-async def _reports(pool: ModelPool, asked: Asked) -> AsyncGenerator[Begun | Said, None]:
+async def _reports(pool: ModelPool, asked: ChatJob) -> AsyncGenerator[RequestStarted | CompletionDelta, None]:
     request = asked.request
     decoding = request.decoding(secrets.randbelow(2**31))
-    async with pool.asking(asked.model) as process:
+    async with pool.acquire(asked.model) as process:
         async with aclosing(process.ask(request.messages, decoding, request.stops)) as reports:
             async for report in reports:
                 yield report
 
 
-def _chunk_choice(said: Said) -> ChunkChoice:
+def _chunk_choice(said: CompletionDelta) -> ChunkChoice:
     delta = Delta(content=said.content or None, reasoning_content=said.reasoning or None)
     return ChunkChoice(index=said.choice, delta=delta, finish_reason=said.finish)
 
@@ -105,7 +105,7 @@ class _Draft:
     reasoning: str = ""
     finish: FinishReason = "length"
 
-    def add(self, said: Said) -> None:
+    def add(self, said: CompletionDelta) -> None:
         self.content += said.content
         self.reasoning += said.reasoning
         self.finish = said.finish or self.finish
@@ -122,8 +122,8 @@ class _Counts:
     num_prompt: int = 0
     num_new: int = 0
 
-    def add(self, report: Begun | Said) -> None:
-        if isinstance(report, Begun):
+    def add(self, report: RequestStarted | CompletionDelta) -> None:
+        if isinstance(report, RequestStarted):
             self.num_prompt = report.num_prompt_tokens
         else:
             self.num_new += report.num_tokens

@@ -21,7 +21,7 @@ _RUN_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
 
 
 @dataclass(frozen=True)
-class FoundModel:
+class ServableModel:
     """Weights that can be loaded."""
 
     root: str
@@ -31,7 +31,7 @@ class FoundModel:
     created_at: datetime
 
 
-def find_served(home: Home, name: str) -> FoundModel:
+def find_served(home: Home, name: str) -> ServableModel:
     """The weights that a name means now: of the registry, else of a run.
 
     Raises:
@@ -44,7 +44,7 @@ def find_served(home: Home, name: str) -> FoundModel:
         if run is None:
             raise _unknown(name) from None
         return run
-    return FoundModel(version.reference, version.reference, version.created_at)
+    return ServableModel(version.reference, version.reference, version.created_at)
 
 
 def list_served(home: Home) -> Iterator[ServedModel]:
@@ -57,14 +57,14 @@ def list_served(home: Home) -> Iterator[ServedModel]:
         yield served(run.root, run)
 
 
-def served(name: str, model: FoundModel) -> ServedModel:
+def served(name: str, model: ServableModel) -> ServedModel:
     """What clients see of a model under one of its names."""
     return ServedModel(id=name, created=int(model.created_at.timestamp()), root=model.root)
 
 
-def _newest_runs(home: Home) -> Iterator[FoundModel]:
+def _newest_runs(home: Home) -> Iterator[ServableModel]:
     manifests = home.settings.runs_dir.glob(f"*/{MANIFEST_FILE}")
-    for path in nlargest(MAX_RUNS_LISTED, manifests, key=_written_at):
+    for path in nlargest(MAX_RUNS_LISTED, manifests, key=_modified_at):
         try:
             run = _finished_run(home, path.parent.name)
         except DataError:  # a damaged manifest; whoever asks for this run is told
@@ -73,14 +73,14 @@ def _newest_runs(home: Home) -> Iterator[FoundModel]:
             yield run
 
 
-def _written_at(path: Path) -> float:
+def _modified_at(path: Path) -> float:
     try:
         return path.stat().st_mtime
     except FileNotFoundError:  # removed since it was listed
         return 0.0
 
 
-def _finished_run(home: Home, run_id: str) -> FoundModel | None:
+def _finished_run(home: Home, run_id: str) -> ServableModel | None:
     if not _RUN_ID.fullmatch(run_id):
         return None
     run_dir = RunDir(home.settings.runs_dir / run_id)
@@ -89,7 +89,7 @@ def _finished_run(home: Home, run_id: str) -> FoundModel | None:
     manifest = read_manifest(run_dir)
     if manifest is None or manifest.status != "succeeded":
         return None
-    return FoundModel(run_id, str(run_dir.path), manifest.finished_at)
+    return ServableModel(run_id, str(run_dir.path), manifest.finished_at)
 
 
 def _unknown(name: str) -> NotFoundError:

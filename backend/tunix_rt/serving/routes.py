@@ -16,7 +16,7 @@ from tunix_rt.base.http.errors import ANY_REQUEST, ErrorBody, error_responses, s
 from tunix_rt.base.http.routing import CheckedRoute, Limit, Offset, OpenHome
 from tunix_rt.base.http.transfers import download, spooled, unless_gone
 from tunix_rt.serving import preferences as preference_service
-from tunix_rt.serving.completions import Asked, complete, stream
+from tunix_rt.serving.completions import ChatJob, complete, stream
 from tunix_rt.serving.names import find_served, list_served, served
 from tunix_rt.serving.pool import ModelPool
 from tunix_rt.serving.store import PreferenceRepository
@@ -82,11 +82,11 @@ class OpenAIErrors:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on what is no error as it comes."""
         if scope["type"] == "http" and scope["path"].startswith(PREFIX):
-            send = _Rewriting(send).send
+            send = _ErrorRewriter(send).send
         await self._app(scope, receive, send)
 
 
-class _Rewriting:
+class _ErrorRewriter:
     """One response, held back while it may be an error that is not whole yet."""
 
     def __init__(self, send: Send) -> None:
@@ -119,7 +119,7 @@ class _Rewriting:
 router = APIRouter(prefix="/v1", tags=["serving"], route_class=CheckedRoute)
 
 _NO_BUFFERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
-_NOBODY_LISTENS = 499
+_CLIENT_CLOSED_REQUEST = 499
 _STREAM = {"content": {"text/event-stream": {"schema": {"type": "string"}}}}
 
 
@@ -129,9 +129,9 @@ def get_models(request: Request) -> ModelPool:
     return models
 
 
-def get_asked(body: ChatRequest, home: OpenHome) -> Asked:
+def get_chat_job(body: ChatRequest, home: OpenHome) -> ChatJob:
     """The request, and the weights that it means. Not a coroutine: the database is asked in a thread."""
-    return Asked(body, find_served(home, body.model))
+    return ChatJob(body, find_served(home, body.model))
 
 
 Models = Annotated[ModelPool, Depends(get_models)]
@@ -156,7 +156,7 @@ def get_model(name: str, home: OpenHome, models: Models) -> ServedModel:
     responses={200: _STREAM, **openai_error_responses(400, 404, 409, 500)},
 )
 async def create_chat_completion(
-    request: Request, asked: Annotated[Asked, Depends(get_asked)], models: Models
+    request: Request, asked: Annotated[ChatJob, Depends(get_chat_job)], models: Models
 ) -> ChatCompletion | Response:
     """Go on with a conversation; the first request to a model waits until it is loaded.
 
@@ -166,7 +166,7 @@ async def create_chat_completion(
     if asked.request.stream:
         return await _streamed(request, stream(models, asked))
     completion = await unless_gone(request, complete(models, asked))
-    return completion or Response(status_code=_NOBODY_LISTENS)
+    return completion or Response(status_code=_CLIENT_CLOSED_REQUEST)
 
 
 def _with_state(model: ServedModel, models: ModelPool) -> ServedModel:
@@ -181,7 +181,7 @@ async def _streamed(request: Request, chunks: AsyncGenerator[ChatCompletionChunk
 
     first = await unless_gone(request, first_chunk())
     if first is None:
-        return Response(status_code=_NOBODY_LISTENS)
+        return Response(status_code=_CLIENT_CLOSED_REQUEST)
     events = _events(request, first, chunks)
     return StreamingResponse(events, media_type="text/event-stream", headers=_NO_BUFFERS)
 
@@ -219,11 +219,11 @@ _LINES = "application/x-ndjson"
 _FILE: dict[int | str, dict[str, Any]] = {200: {"content": {_LINES: {}}}}
 
 
-async def _votes(home: OpenHome) -> PreferenceRepository:
+async def _preference_repository(home: OpenHome) -> PreferenceRepository:
     return PreferenceRepository(home.database)
 
 
-Votes = Annotated[PreferenceRepository, Depends(_votes)]
+Votes = Annotated[PreferenceRepository, Depends(_preference_repository)]
 
 
 @preferences_router.post(

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 from tunix_rt.traces.types import MARKUPS, MarkupStyle
 
 
-def num_held_back(text: str, marks: Iterable[str]) -> int:
+def partial_mark_length(text: str, marks: Iterable[str]) -> int:
     """How many characters at the end of `text` may yet become one of the marks.
 
     Example:
@@ -49,7 +49,7 @@ class StopFinder:
         if found:
             self.has_stopped, self._held = True, ""
             return text[: min(found)[1]]
-        num_sure = len(text) - num_held_back(text, self._stops)
+        num_sure = len(text) - partial_mark_length(text, self._stops)
         self._held = text[num_sure:]
         return text[:num_sure]
 
@@ -62,7 +62,7 @@ class StopFinder:
 PartKind = Literal["reasoning", "content"]
 
 
-class CompletionPiece(NamedTuple):
+class CompletionPart(NamedTuple):
     """Some more text of a part."""
 
     kind: PartKind
@@ -118,25 +118,25 @@ class CompletionSplitter:
         self._kind: PartKind = "reasoning" if is_in_reasoning else self._marks.first
         self._held = ""
         self._space = ""
-        self._is_behind_mark = is_in_reasoning
+        self._is_after_mark = is_in_reasoning
         self._depth = 0
         self._is_escaped = False
-        self._pieces: list[CompletionPiece] = []
+        self._parts: list[CompletionPart] = []
 
-    def feed(self, text: str) -> list[CompletionPiece]:
+    def feed(self, text: str) -> list[CompletionPart]:
         """Whatever is certain after this piece."""
         self._held += text
         while self._next_mark():
             pass
-        return self._taken()
+        return self._take_parts()
 
-    def finish(self) -> list[CompletionPiece]:
+    def finish(self) -> list[CompletionPart]:
         """What was held back, now that nothing follows."""
-        self._say(self._held)
+        self._emit(self._held)
         if self._space:
-            self._pieces.append(CompletionPiece(self._kind, self._space))
+            self._parts.append(CompletionPart(self._kind, self._space))
         self._held = self._space = ""
-        return self._taken()
+        return self._take_parts()
 
     def _next_mark(self) -> bool:
         """Pass on what stands before the next mark, and the mark itself, if there is one."""
@@ -144,11 +144,11 @@ class CompletionSplitter:
             return self._read_braced()
         found = self._pattern.search(self._held)
         if found is None:
-            num_sure = len(self._held) - num_held_back(self._held, self._marks.begins)
-            self._say(self._held[:num_sure])
+            num_sure = len(self._held) - partial_mark_length(self._held, self._marks.begins)
+            self._emit(self._held[:num_sure])
             self._held = self._held[num_sure:]
             return False
-        self._say(self._held[: found.start()])
+        self._emit(self._held[: found.start()])
         self._held = self._held[found.end() :]
         self._begin(self._marks.begins[found.group()])
         self._depth = 1 if self._marks.is_braced else 0
@@ -162,30 +162,30 @@ class CompletionSplitter:
                 continue
             self._depth += (character == "{") - (character == "}")
             if not self._depth:
-                self._say(self._held[:place])
+                self._emit(self._held[:place])
                 self._held = self._held[place + 1 :]
                 self._begin("content")
                 return True
-        self._say(self._held)
+        self._emit(self._held)
         self._held = ""
         return False
 
     def _begin(self, kind: PartKind) -> None:
-        self._kind, self._space, self._is_behind_mark = kind, "", True
+        self._kind, self._space, self._is_after_mark = kind, "", True
 
-    def _say(self, text: str) -> None:
+    def _emit(self, text: str) -> None:
         """Pass text on, without white space behind a mark, and keeping back what may stand before one."""
-        if self._is_behind_mark:
+        if self._is_after_mark:
             text = text.lstrip()
         if not text:
             return
-        self._is_behind_mark = False
+        self._is_after_mark = False
         text = self._space + text
         shown = text.rstrip()
         self._space = text[len(shown) :]
         if shown:
-            self._pieces.append(CompletionPiece(self._kind, shown))
+            self._parts.append(CompletionPart(self._kind, shown))
 
-    def _taken(self) -> list[CompletionPiece]:
-        taken, self._pieces = self._pieces, []
+    def _take_parts(self) -> list[CompletionPart]:
+        taken, self._parts = self._parts, []
         return taken

@@ -131,7 +131,7 @@ class ChatMessage(_Body):
     """Of an earlier answer: the model then sees its own reasoning too. Most clients leave it out."""
 
     @model_validator(mode="after")
-    def _only_models_reason(self) -> Self:
+    def _only_assistant_reasons(self) -> Self:
         if self.reasoning_content is not None and self.role != "assistant":
             raise ValueError("reasoning_content belongs to messages of the assistant")
         return self
@@ -143,7 +143,7 @@ class ChatMessage(_Body):
             return self.content
         return "".join(part.text for part in self.content)
 
-    def as_written(self, style: MarkupStyle) -> dict[str, str]:
+    def to_template(self, style: MarkupStyle) -> dict[str, str]:
         """The message as chat templates take it; reasoning and answer stand in the model's own markup."""
         if self.reasoning_content is None:
             return {"role": self.role, "content": self.text}
@@ -184,7 +184,7 @@ class ChatRequest(_Body):
     stream_options: StreamOptions | None = None
 
     @model_validator(mode="after")
-    def _makes_sense(self) -> Self:
+    def _check_combinations(self) -> Self:
         limits = {self.max_tokens, self.max_completion_tokens} - {None}
         if len(limits) > 1:
             raise ValueError("max_tokens and max_completion_tokens mean the same, and differ; send one")
@@ -269,7 +269,7 @@ def preference_line(vote: Preference) -> dict[str, Any] | None:
         return None
     chosen, rejected = (vote.a, vote.b) if vote.choice == "a" else (vote.b, vote.a)
     return {
-        "prompt": [message.as_written(DEFAULT_MARKUP) for message in vote.messages],
+        "prompt": [message.to_template(DEFAULT_MARKUP) for message in vote.messages],
         "chosen": [_turn(chosen)],
         "rejected": [_turn(rejected)],
         "chosen_model": chosen.model,
@@ -281,4 +281,4 @@ def _turn(candidate: Candidate) -> dict[str, str]:
     turn = ChatMessage(
         role="assistant", content=candidate.content, reasoning_content=candidate.reasoning_content
     )
-    return turn.as_written(DEFAULT_MARKUP)
+    return turn.to_template(DEFAULT_MARKUP)

@@ -21,7 +21,7 @@ from tunix_rt.engines.types import Decoding
 from tunix_rt.serving.types import ChatMessage, FinishReason
 
 
-class WriteOrder(Record):
+class GenerateRequest(Record):
     """Go on with a conversation; `decoding.num_samples` times."""
 
     kind: Literal["write"] = "write"
@@ -31,14 +31,14 @@ class WriteOrder(Record):
     stops: tuple[str, ...] = ()
 
 
-class DropOrder(Record):
+class CancelRequest(Record):
     """Whoever asked has left."""
 
     kind: Literal["drop"] = "drop"
     order_id: int
 
 
-Order = Annotated[WriteOrder | DropOrder, Field(discriminator="kind")]
+Order = Annotated[GenerateRequest | CancelRequest, Field(discriminator="kind")]
 
 
 class Ready(Record):
@@ -48,7 +48,7 @@ class Ready(Record):
     device: str
 
 
-class Begun(Record):
+class RequestStarted(Record):
     """An order was read."""
 
     kind: Literal["begun"] = "begun"
@@ -56,7 +56,7 @@ class Begun(Record):
     num_prompt_tokens: int
 
 
-class Said(Record):
+class CompletionDelta(Record):
     """A piece of a completion."""
 
     kind: Literal["said"] = "said"
@@ -89,12 +89,12 @@ class Failed(Record):
         return _BY_CODE.get(self.code, ServingError)(self.detail, next_step=self.next_step)
 
 
-Report = Annotated[Ready | Begun | Said | Failed, Field(discriminator="kind")]
+Report = Annotated[Ready | RequestStarted | CompletionDelta | Failed, Field(discriminator="kind")]
 
-ORDERS: TypeAdapter[Order] = TypeAdapter(Order)
-REPORTS: TypeAdapter[Report] = TypeAdapter(Report)
+REQUESTS: TypeAdapter[Order] = TypeAdapter(Order)
+EVENTS: TypeAdapter[Report] = TypeAdapter(Report)
 
-_TRAVELLING: tuple[type[TunixRTError], ...] = (
+_FORWARDED: tuple[type[TunixRTError], ...] = (
     InvalidInputError,
     NotFoundError,
     ConflictError,
@@ -104,9 +104,9 @@ _TRAVELLING: tuple[type[TunixRTError], ...] = (
     DivergedError,
     StorageError,
 )
-_BY_CODE = {kind.code: kind for kind in _TRAVELLING}
+_BY_CODE = {kind.code: kind for kind in _FORWARDED}
 
 
-def line_of(message: Record) -> bytes:
+def to_line(message: Record) -> bytes:
     """The message as a line."""
     return message.model_dump_json(exclude_none=True).encode() + b"\n"

@@ -15,9 +15,9 @@ from tunix_rt.base.errors import (
 from tunix_rt.engines.generation.base import Generator, Piece, Prompt, refused
 from tunix_rt.engines.generation.text import TextStream, decode
 from tunix_rt.engines.types import Decoding, FailureCode
-from tunix_rt.serving.splitter import CompletionPiece, CompletionSplitter, StopFinder, starts_in_reasoning
+from tunix_rt.serving.splitter import CompletionPart, CompletionSplitter, StopFinder, starts_in_reasoning
 from tunix_rt.serving.types import ChatMessage, FinishReason
-from tunix_rt.serving.wire import Begun, Failed, Said, WriteOrder
+from tunix_rt.serving.wire import CompletionDelta, Failed, GenerateRequest, RequestStarted
 
 # Draws follow from the seed and the number of the choice alone: the same request gives the same text.
 _PROMPT_KEY = "chat"
@@ -42,9 +42,9 @@ class _Draft:
     texts: TextStream
     stops: StopFinder
     splitter: CompletionSplitter
-    num_unsaid: int = 0
+    num_unreported: int = 0
     """Tokens that belong to no piece yet."""
-    parts: list[CompletionPiece] = field(default_factory=list)
+    parts: list[CompletionPart] = field(default_factory=list)
 
     def take(self, piece: Piece) -> FinishReason | None:
         """Read a piece; the reason, if the completion has ended with it.
@@ -55,7 +55,7 @@ class _Draft:
         written = piece.written
         if written is not None and written.failure is not None:
             raise _error(written.failure, written.detail)
-        self.num_unsaid += len(piece.token_ids)
+        self.num_unreported += len(piece.token_ids)
         self._read(self.texts.add(piece.token_ids))
         if written is not None and not self.stops.has_stopped:
             self._read(self.texts.finish())
@@ -63,13 +63,13 @@ class _Draft:
             return self._ended("stop")
         if written is None:
             return None
-        self.num_unsaid += written.has_ended
+        self.num_unreported += written.has_ended
         return self._ended("stop" if written.has_ended else "length")
 
-    def said(self, finish: FinishReason | None) -> list[Said]:
+    def said(self, finish: FinishReason | None) -> list[CompletionDelta]:
         """What has become certain, one piece for each change between reasoning and answer."""
         pieces = [
-            Said(
+            CompletionDelta(
                 order_id=self.order_id,
                 choice=self.prompt.sample,
                 reasoning=part.text if part.kind == "reasoning" else "",
@@ -77,10 +77,12 @@ class _Draft:
             )
             for part in self.parts
         ]
-        if finish is not None or (self.num_unsaid and pieces):
-            last = pieces.pop() if pieces else Said(order_id=self.order_id, choice=self.prompt.sample)
-            pieces.append(last.model_copy(update={"num_tokens": self.num_unsaid, "finish": finish}))
-            self.num_unsaid = 0
+        if finish is not None or (self.num_unreported and pieces):
+            last = (
+                pieces.pop() if pieces else CompletionDelta(order_id=self.order_id, choice=self.prompt.sample)
+            )
+            pieces.append(last.model_copy(update={"num_tokens": self.num_unreported, "finish": finish}))
+            self.num_unreported = 0
         self.parts = []
         return pieces
 
@@ -94,7 +96,7 @@ class _Draft:
         return finish
 
 
-class ChatWriter:
+class ChatBatcher:
     """A loaded model that carries out orders, as many at a time as its batches have rows."""
 
     def __init__(self, generator: Generator, *, max_rows: int) -> None:
@@ -109,7 +111,7 @@ class ChatWriter:
         """Whether anything is left to write."""
         return self._live.is_busy
 
-    def begin(self, order: WriteOrder) -> Begun | Failed:
+    def begin(self, order: GenerateRequest) -> RequestStarted | Failed:
         """Read an order; what it becomes is told by `advance`."""
         markup = self._encoder.markup
         try:
@@ -128,32 +130,32 @@ class ChatWriter:
                 CompletionSplitter(markup, is_in_reasoning=is_in_reasoning),
             )
             self._live.add(prompt, order.decoding)
-        return Begun(order_id=order.order_id, num_prompt_tokens=len(token_ids))
+        return RequestStarted(order_id=order.order_id, num_prompt_tokens=len(token_ids))
 
     def drop(self, order_id: int) -> None:
         """Write no more of an order; one that is not being written is no mistake."""
         for draft in [draft for draft in self._drafts.values() if draft.order_id == order_id]:
             self._forget(draft)
 
-    def advance(self) -> list[Said | Failed]:
+    def advance(self) -> list[CompletionDelta | Failed]:
         """A few more tokens of everything, as texts."""
-        reports: list[Said | Failed] = []
+        reports: list[CompletionDelta | Failed] = []
         for piece in self._live.advance():
             draft = self._drafts.get(id(piece.prompt))
             if draft is not None:
                 reports += self._taken(draft, piece)
         return reports
 
-    def _read(self, order: WriteOrder) -> list[int]:
+    def _read(self, order: GenerateRequest) -> list[int]:
         """The conversation as token ids; an error where the template or the model cannot read it."""
         markup = self._encoder.markup
-        token_ids = self._encoder.encode_messages([message.as_written(markup) for message in order.messages])
+        token_ids = self._encoder.encode_messages([message.to_template(markup) for message in order.messages])
         failed = refused(Prompt(_PROMPT_KEY, token_ids), self._architecture)
         if failed is not None and failed.failure is not None:
             raise _error(failed.failure, failed.detail)
         return token_ids
 
-    def _taken(self, draft: _Draft, piece: Piece) -> list[Said] | list[Failed]:
+    def _taken(self, draft: _Draft, piece: Piece) -> list[CompletionDelta] | list[Failed]:
         try:
             finish = draft.take(piece)
         except TunixRTError as error:
@@ -183,7 +185,7 @@ class Answer:
     finish: FinishReason | None = None
     """None while it is being written, and when somebody stopped it."""
 
-    def add(self, said: Said) -> None:
+    def add(self, said: CompletionDelta) -> None:
         """Take another piece."""
         self.reasoning += said.reasoning
         self.content += said.content
@@ -199,7 +201,7 @@ class Answer:
 class Chat:
     """Remembers what was said; every question is asked with all of it."""
 
-    def __init__(self, writer: ChatWriter, decoding: Decoding, *, system: str | None = None) -> None:
+    def __init__(self, writer: ChatBatcher, decoding: Decoding, *, system: str | None = None) -> None:
         """Begin with an instruction, or with nothing."""
         self._writer = writer
         self._decoding = decoding
@@ -218,19 +220,19 @@ class Chat:
             TunixRTError: The model cannot answer this; the question is forgotten.
         """
         messages = (*self._messages, ChatMessage(role="user", content=question))
-        order = WriteOrder(order_id=next(self._ids), messages=messages, decoding=self._decoding)
+        order = GenerateRequest(order_id=next(self._ids), messages=messages, decoding=self._decoding)
         begun = self._writer.begin(order)
         if isinstance(begun, Failed):
             raise begun.error()
         answer = Answer()
         try:
-            yield from self._growing(answer)
+            yield from self._stream(answer)
         finally:
             self._writer.drop(order.order_id)
             if answer.num_tokens:
                 self._messages = (*messages, answer.message)
 
-    def _growing(self, answer: Answer) -> PythonGenerator[Answer, None, None]:
+    def _stream(self, answer: Answer) -> PythonGenerator[Answer, None, None]:
         while self._writer.is_busy:
             for report in self._writer.advance():
                 if isinstance(report, Failed):

@@ -209,7 +209,7 @@ def _setup(
 ) -> FaithfulnessSetup:
     encoder = generator.encoder
     return FaithfulnessSetup(
-        model=found.identified(generator.source, lambda fraction: None),
+        model=found.identify(generator.source, lambda fraction: None),
         evalset=evalset.name,
         evalset_hash=evalset.content_hash,
         template_hash=encoder.template.sha256,

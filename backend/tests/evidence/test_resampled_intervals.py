@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tunix_rt.evidence.check_run import DRAWN_APART, is_drawn_alike
+from tunix_rt.evidence.check_run import RESAMPLING_TOLERANCE, is_within_resampling_error
 
 DRAWN = {"value": 0.5, "low": 0.4, "high": 0.6, "n": 100, "method": "bootstrap-by-item"}
 
@@ -15,13 +15,13 @@ def _scores(**changes: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("end", "again"), [("low", 0.41), ("low", 0.39), ("high", 0.615)])
 def test_either_end_may_be_drawn_a_little_apart(end: str, again: float) -> None:
-    assert is_drawn_alike(_scores(), f"overall.step_correctness.{end}", again)
+    assert is_within_resampling_error(_scores(), f"overall.step_correctness.{end}", again)
 
 
 @pytest.mark.parametrize(
     ("changes", "key", "again"),
     [
-        ({}, "low", 0.4 + 1.1 * DRAWN_APART * 0.2),
+        ({}, "low", 0.4 + 1.1 * RESAMPLING_TOLERANCE * 0.2),
         ({}, "high", 0.4),
         ({}, "high", None),
         ({}, "value", 0.501),
@@ -30,4 +30,4 @@ def test_either_end_may_be_drawn_a_little_apart(end: str, again: float) -> None:
     ],
 )
 def test_everything_else_must_be_the_same(changes: dict[str, Any], key: str, again: object) -> None:
-    assert not is_drawn_alike(_scores(**changes), f"overall.step_correctness.{key}", again)
+    assert not is_within_resampling_error(_scores(**changes), f"overall.step_correctness.{key}", again)
