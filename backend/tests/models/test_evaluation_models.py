@@ -48,7 +48,7 @@ def test_an_adapter_on_random_weights_needs_the_engine_that_drew_them(settings: 
     finished_run(settings.runs_dir / "drawn", is_adapter=True, engine="torch")
     found = find_model(settings, "drawn")
     found.require_engine("torch")
-    with pytest.raises(ConflictError, match=r"that the torch engine drew.*Add --engine torch"):
+    with pytest.raises(ConflictError, match=r"that the torch engine initialized.*Add --engine torch"):
         found.require_engine("jax")
 
 

@@ -89,7 +89,7 @@ def test_an_alias_moves_and_always_means_one_version(store: Home) -> None:
 def test_an_alias_protects_its_version_until_it_is_released(store: Home) -> None:
     version, _ = ModelRepository(store.database).add_version("demo", new_version())
     ModelRepository(store.database).set_alias(ModelReference("demo"), "champion")
-    with pytest.raises(ConflictError, match=r"demo:1 is @champion\..*unalias demo@champion"):
+    with pytest.raises(ConflictError, match=r"demo:1 has the alias @champion\..*unalias demo@champion"):
         ModelRepository(store.database).remove_version(version.id)
     ModelRepository(store.database).remove_alias("demo", "champion")
     ModelRepository(store.database).remove_version(version.id)

@@ -39,7 +39,7 @@ def test_a_name_means_weights_that_never_change(stocked: Home) -> None:
     assert find_served(stocked, "adder@best").root == "adder:2"
 
 
-def test_nothing_else_can_be_asked(stocked: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_names_are_refused(stocked: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(stocked.settings.home_dir)  # where some of these are paths
     unknown = ["adder@worst", "adder:3", "broken", "nobody", "tiny-llama"]
     for name in [*unknown, "..", ".", "", "runs/sums", "sums/model", "../runs/sums", "a\x00b", "a" * 5_000]:

@@ -1,4 +1,4 @@
-"""Starts the child of `support.model_child` in place of a model."""
+"""Starts the child of `support.model_child` in place of a model process."""
 
 import os
 import sys
@@ -9,7 +9,7 @@ from tunix_rt.serving.pool import ModelProcess
 
 
 class ChildStarts:
-    """Starts children, and remembers them."""
+    """Starts children and records them."""
 
     def __init__(self) -> None:
         self.processes: list[ModelProcess] = []

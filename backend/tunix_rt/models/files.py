@@ -1,12 +1,12 @@
-"""The content-addressed weight store and its garbage collection.
+"""Content-addressed storage of model files, with garbage collection.
 
-models/blobs/ab/<sha256>             the bytes of a file; never written again
+models/blobs/ab/<sha256>             the bytes of a file; immutable
 models/trees/<content_hash>.json     the paths, sizes and hashes of a model
 models/checkouts/<content_hash>/…    a model as a directory: links to its blobs
-models/incoming/                     what is being written; what a killed process left there is garbage
+models/incoming/                     files being written; leftovers of a killed process are garbage
 
-Whoever adds shares a lock; whoever removes has it alone. A blob that is on the disk before its version is in
-the database is therefore never taken for garbage.
+Adding files takes a shared lock, removing them an exclusive one. A blob whose version is not in the database
+yet is therefore never collected as garbage.
 """
 
 import fcntl
@@ -36,37 +36,37 @@ class ModelStore:
 
     @property
     def blobs(self) -> Path:
-        """The bytes."""
+        """Directory of the blobs."""
         return self.root / "blobs"
 
     @property
     def trees(self) -> Path:
-        """Which bytes make a model."""
+        """Directory of the trees."""
         return self.root / "trees"
 
     @property
     def checkouts(self) -> Path:
-        """Models as directories."""
+        """Directory of the checkouts."""
         return self.root / "checkouts"
 
     @property
     def incoming(self) -> Path:
-        """What is not whole yet."""
+        """Directory of unfinished files."""
         return self.root / "incoming"
 
     def blob(self, sha256: str) -> Path:
-        """Where the bytes with this hash are, if they are."""
+        """Path of the blob with this hash, whether or not it exists."""
         return self.blobs / sha256[:2] / sha256
 
     @contextmanager
     def shared_lock(self) -> Iterator[None]:
-        """Keep what is added from being taken for garbage until the database knows of it."""
+        """Protect added files from garbage collection until their version is in the database."""
         with self._locked(fcntl.LOCK_SH):
             yield
 
     @contextmanager
     def exclusive_lock(self) -> Iterator[None]:
-        """Wait until nobody adds, and keep everybody from it."""
+        """Wait until no process adds files, and block those that want to."""
         with self._locked(fcntl.LOCK_EX):
             yield
 
@@ -82,10 +82,10 @@ class ModelStore:
             os.close(descriptor)
 
     def add(self, directory: Path) -> ModelTree:
-        """Take a copy of every file in the directory. Call it while `adding`.
+        """Copy every file of the directory. Requires the shared lock.
 
         Raises:
-            InvalidInputError: There are no files.
+            InvalidInputError: The directory has no files.
             DataError: A file changed while it was read.
         """
         paths = sorted(_iter_files(directory))
@@ -102,7 +102,7 @@ class ModelStore:
     def _add_file(self, directory: Path, path: Path) -> ModelFile:
         digest = file_digest(path)
         blob = self.blob(digest)
-        # One that is there but damaged is replaced: registering again heals.
+        # A damaged blob is replaced: registering again repairs the store.
         if not (blob.is_file() and file_digest(blob) == digest):
             self._write_blob(path, blob)
         name = path.relative_to(directory).as_posix()
@@ -132,7 +132,7 @@ class ModelStore:
         """The tree with this hash.
 
         Raises:
-            DataError: It is not in this store, or it is damaged.
+            DataError: It is missing or damaged.
         """
         path = self._tree_path(content_hash)
         try:
@@ -146,14 +146,14 @@ class ModelStore:
         return tree
 
     def require_blobs(self, tree: ModelTree) -> None:
-        """Refuse a tree of which a file is missing or has another size; nothing is read."""
+        """Refuse a tree with a missing file or a wrong size, without reading any file."""
         for file in tree.files:
             blob = self.blob(file.sha256)
             if not blob.is_file() or blob.stat().st_size != file.size_bytes:
                 raise _damaged(blob, f"({file.path}) is missing or has another size")
 
     def problems(self, tree: ModelTree) -> list[str]:
-        """What is wrong with the files of a tree, read to the last byte; empty when nothing is."""
+        """Read every file of a tree completely and list the problems."""
         return [
             f"{file.path}: {problem}"
             for file in tree.files
@@ -161,10 +161,10 @@ class ModelStore:
         ]
 
     def checkout(self, content_hash: str) -> Path:
-        """The model as a directory, to be read and never written; every byte of it has just been checked.
+        """The model as a read-only directory, with every byte verified.
 
         Raises:
-            DataError: A file is missing or is not what was registered.
+            DataError: A file is missing or differs from what was registered.
         """
         tree = self.tree(content_hash)
         directory = self.checkouts / content_hash
@@ -180,7 +180,7 @@ class ModelStore:
         return directory
 
     def _repair_or_refuse(self, path: Path, file: ModelFile) -> None:
-        """Check a file of a checkout; one that only the checkout has damaged is put back."""
+        """Verify a file of a checkout; if only the checkout is damaged, restore it from its blob."""
         if _problem(path, file) is None:
             return
         with self.shared_lock(), storage_errors("opening the registered model"):
@@ -205,7 +205,7 @@ class ModelStore:
 
 
 def _iter_files(directory: Path) -> Iterator[Path]:
-    """Every file, however deep; what is hidden is some program's own business."""
+    """Every file below the directory, except hidden files and folders."""
     for folder, folders, names in os.walk(directory):
         folders[:] = [name for name in folders if not name.startswith(".")]
         for name in names:
@@ -219,33 +219,33 @@ def _problem(path: Path, file: ModelFile) -> str | None:
         return "is missing"
     if path.stat().st_size != file.size_bytes:
         return f"has {path.stat().st_size:,} bytes instead of {file.size_bytes:,}"
-    return None if file_digest(path) == file.sha256 else "is not what was registered: its hash is another"
+    return None if file_digest(path) == file.sha256 else "is not what was registered: its hash differs"
 
 
 def _damaged(path: Path, problem: str) -> DataError:
     return DataError(
         f"The model store is damaged: {path} {problem}.",
-        next_step="Register the same model again, which puts back its files, or restore them from a backup.",
+        next_step="Register the same model again to restore its files, or restore them from a backup.",
     )
 
 
 @dataclass(frozen=True)
 class RemovedFiles:
-    """What there was too much of."""
+    """What the garbage collection removed."""
 
     num_blobs: int
     num_bytes: int
 
 
-def remove_garbage(store: ModelStore, kept: Iterable[str]) -> RemovedFiles:
-    """Remove every file that these content hashes do not need. Call it while the store is yours `alone`.
+def remove_garbage(store: ModelStore, content_hashes: Iterable[str]) -> RemovedFiles:
+    """Remove every file that no model with one of these hashes needs. Requires the exclusive lock.
 
     Raises:
-        DataError: The tree of a kept model is missing or damaged: nothing is removed.
+        DataError: The tree of such a model is missing or damaged; nothing is removed.
     """
-    trees = {content_hash: store.tree(content_hash) for content_hash in set(kept)}
+    trees = {content_hash: store.tree(content_hash) for content_hash in set(content_hashes)}
     needed = {file.sha256 for tree in trees.values() for file in tree.files}
-    with storage_errors("removing what no model needs"):
+    with storage_errors("removing unused model files"):
         for path in _children(store.checkouts):
             if path.name not in trees:
                 shutil.rmtree(path)

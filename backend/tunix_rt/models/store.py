@@ -1,4 +1,4 @@
-"""SQL: models, versions, aliases, what refers to a version."""
+"""SQL queries for models, versions, aliases and what refers to a version."""
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -37,20 +37,20 @@ from tunix_rt.traces.types import MarkupStyle
 
 
 class VersionRecord(Record):
-    """What the column `record` holds: what no query asks for."""
+    """Content of the column `record`: the fields that no query filters by."""
 
     markup: MarkupStyle
     lineage: ModelLineage
 
 
 def select_versions() -> Select[Any]:
-    """Versions with the names of their models."""
+    """Select versions with the names of their models."""
     joined = models.c.pk == model_versions.c.model_pk
     return select(model_versions, models.c.name.label("model")).join(models, joined)
 
 
 def where_reference(chosen: Select[Any], reference: ModelReference) -> Select[Any]:
-    """Of these versions the one that a reference means: the newest unless it says more."""
+    """Restrict the selection to the version of a reference; a bare name means the newest."""
     chosen = chosen.where(models.c.name == reference.name)
     if reference.version is not None:
         chosen = chosen.where(model_versions.c.version == reference.version)
@@ -63,7 +63,7 @@ def where_reference(chosen: Select[Any], reference: ModelReference) -> Select[An
 
 
 def read_versions(connection: Connection, chosen: Select[Any]) -> tuple[ModelVersion, ...]:
-    """The chosen versions, with their tags and aliases."""
+    """Execute the selection and add tags and aliases."""
     rows = connection.execute(chosen).all()
     pks = [row.pk for row in rows]
     tags = _tags(connection, pks)
@@ -72,7 +72,7 @@ def read_versions(connection: Connection, chosen: Select[Any]) -> tuple[ModelVer
 
 
 def read_models(connection: Connection, chosen: Select[Any]) -> tuple[RegisteredModel, ...]:
-    """The chosen models, with what is known of their versions."""
+    """Execute the selection and add what is derived from the versions."""
     rows = connection.execute(chosen).all()
     pks = [row.pk for row in rows]
     counted = (
@@ -146,7 +146,7 @@ def _model(row: Row[Any], num_versions: int, latest: int | None, aliases: dict[s
 
 
 def evaluations_of(engine: Engine, version: ModelVersion) -> tuple[EvaluationSummary, ...]:
-    """Every evaluation of these weights, newest first: of the version, or of the run that exported them."""
+    """Every evaluation of these weights, newest first, by version or by the run that exported them."""
     chosen = select(evaluations.c.summary).where(_matches_version(version))
     newest = chosen.order_by(evaluations.c.created_at.desc(), evaluations.c.pk.desc())
     with reading(engine) as connection:
@@ -154,7 +154,7 @@ def evaluations_of(engine: Engine, version: ModelVersion) -> tuple[EvaluationSum
 
 
 def baselines_of(engine: Engine, version: ModelVersion) -> tuple[str, ...]:
-    """The baselines that rest on an evaluation of these weights, by name."""
+    """Names of the baselines that use an evaluation of these weights."""
     joined = select(baselines.c.name).join(evaluations, evaluations.c.pk == baselines.c.evaluation_pk)
     with reading(engine) as connection:
         return tuple(
@@ -171,9 +171,6 @@ def _matches_version(version: ModelVersion) -> ColumnElement[bool]:
     return or_(is_version, evaluations.c.run_id == lineage.run_id)
 
 
-_LIST = "List what is registered: tunix-rt models list"
-
-
 class ModelRepository:
     """Registered models in SQLite or PostgreSQL. Every method is one transaction."""
 
@@ -181,41 +178,41 @@ class ModelRepository:
         self._engine = engine
 
     def create(self, model: NewModel) -> RegisteredModel:
-        """A model without versions; ConflictError where the name is taken."""
+        """Create a model without versions; ConflictError if the name is taken."""
         with writing(self._engine) as connection:
             if not _insert_model(connection, model):
                 raise ConflictError(
-                    f"There is a model {model.name!r} already.",
-                    next_step=f"Look at it: tunix-rt models show {model.name}",
+                    f"The model {model.name!r} already exists.",
+                    next_step=f"Show it: tunix-rt models show {model.name}",
                 )
             return _get_model(connection, model.name)
 
     def get(self, name: str | UUID) -> RegisteredModel:
-        """The model of this name or id, or NotFoundError with the nearest names."""
+        """The model with this name or id, or NotFoundError with the nearest names."""
         with reading(self._engine) as connection:
             return _get_model(connection, name)
 
     def list(self, *, limit: int, offset: int) -> tuple[tuple[RegisteredModel, ...], int]:
-        """A page of models by name, and how many there are."""
+        """A page of models by name, and the total number."""
         page = select(models).order_by(models.c.name).limit(limit).offset(offset)
         with reading(self._engine) as connection:
             total = connection.execute(select(func.count()).select_from(models)).scalar_one()
             return read_models(connection, page), total
 
     def names(self) -> tuple[str, ...]:
-        """Of every model, sorted."""
+        """The names of all models, sorted."""
         with reading(self._engine) as connection:
             return _names(connection)
 
     def add_version(self, name: str, version: NewVersion) -> tuple[ModelVersion, bool]:
-        """Register a version; a model that is not there is made. False: the same content is there already.
+        """Register a version, creating the model if necessary. False: the same content already exists.
 
         Raises:
             ConflictError: Another version has the label.
         """
         with writing(self._engine) as connection:
             _insert_model(connection, NewModel(name=name))
-            # Locked: two that register at once get two numbers, or one version if they bring the same.
+            # Locked: concurrent registrations get different numbers, or one version for equal content.
             model = connection.execute(
                 select(models.c.pk, models.c.last_version).where(models.c.name == name).with_for_update()
             ).one()
@@ -247,12 +244,12 @@ class ModelRepository:
             return _get_version(connection, version_id)
 
     def find(self, reference: ModelReference) -> ModelVersion:
-        """The version that a reference means, or NotFoundError that says what there is."""
+        """The version of a reference, or NotFoundError that lists what exists."""
         with reading(self._engine) as connection:
             return _find(connection, reference)
 
     def set_alias(self, reference: ModelReference, alias: str) -> ModelVersion:
-        """Let the alias mean this version from now on: at no moment does it mean none."""
+        """Move the alias to this version atomically."""
 
         def move(connection: Connection, pk: int, model_pk: int) -> None:
             values = {"version_pk": pk, "moved_at": datetime.now(UTC)}
@@ -262,37 +259,37 @@ class ModelRepository:
         return self._change(reference, move)
 
     def remove_alias(self, name: str, alias: str) -> None:
-        """Forget an alias, or NotFoundError; the version stays."""
+        """Delete an alias, or NotFoundError; the version stays."""
         with writing(self._engine) as connection:
             found = _find(connection, ModelReference(name, alias=alias))
             model_pk = select(model_versions.c.model_pk).where(model_versions.c.id == found.id)
-            ours = model_aliases.c.model_pk == model_pk.scalar_subquery()
-            connection.execute(delete(model_aliases).where(ours, model_aliases.c.alias == alias))
+            of_model = model_aliases.c.model_pk == model_pk.scalar_subquery()
+            connection.execute(delete(model_aliases).where(of_model, model_aliases.c.alias == alias))
 
     def set_tag(self, reference: ModelReference, name: str, value: str) -> ModelVersion:
-        """Put a tag on a version, in place of the one of this name."""
+        """Set a tag of a version, replacing one with the same name."""
 
-        def put(connection: Connection, pk: int, _model_pk: int) -> None:
+        def set_value(connection: Connection, pk: int, _model_pk: int) -> None:
             row = {"version_pk": pk, "name": name, "value": value}
             insert_or_update(connection, model_tags, row, ["version_pk", "name"], {"value": value})
 
-        return self._change(reference, put)
+        return self._change(reference, set_value)
 
     def remove_tag(self, reference: ModelReference, name: str) -> ModelVersion:
-        """Take a tag off a version, or NotFoundError."""
+        """Remove a tag from a version, or NotFoundError."""
 
-        def take(connection: Connection, pk: int, _model_pk: int) -> None:
+        def remove(connection: Connection, pk: int, _model_pk: int) -> None:
             chosen = delete(model_tags).where(model_tags.c.version_pk == pk, model_tags.c.name == name)
             if not connection.execute(chosen).rowcount:
                 raise NotFoundError(
                     f"{reference} has no tag {name!r}.",
-                    next_step=f"Look at its tags: tunix-rt models show {reference}",
+                    next_step=f"Show its tags: tunix-rt models show {reference}",
                 )
 
-        return self._change(reference, take)
+        return self._change(reference, remove)
 
     def set_notes(self, reference: ModelReference, notes: str) -> ModelVersion:
-        """Write what people say about a version, in place of what they said before."""
+        """Replace the notes of a version."""
 
         def write(connection: Connection, pk: int, _model_pk: int) -> None:
             of_version = model_versions.c.pk == pk
@@ -305,7 +302,7 @@ class ModelRepository:
     ) -> ModelVersion:
         with writing(self._engine) as connection:
             version_id = _find(connection, reference).id
-            # Locked: it cannot be removed meanwhile.
+            # Locked: it cannot be removed concurrently.
             keys = select(model_versions.c.pk, model_versions.c.model_pk)
             row = connection.execute(
                 keys.where(model_versions.c.id == version_id).with_for_update()
@@ -316,22 +313,27 @@ class ModelRepository:
             return _get_version(connection, version_id)
 
     def remove_version(self, version_id: UUID) -> None:
-        """Forget a version; its files stay until the garbage is collected.
+        """Delete a version; its files stay until the garbage is collected.
 
         Raises:
-            NotFoundError: There is none with this id.
-            ConflictError: An alias means it.
+            NotFoundError: There is no version with this id.
+            ConflictError: An alias points to it.
         """
         with writing(self._engine) as connection:
             locked = select(model_versions.c.pk).where(model_versions.c.id == version_id).with_for_update()
             pk = connection.execute(locked).scalar_one_or_none()
             version = _get_version(connection, version_id)
             if version.aliases:
-                raise _has_aliases(version)
+                aliases = ", ".join(f"@{alias}" for alias in version.aliases)
+                raise ConflictError(
+                    f"{version.reference} has the alias {aliases}.",
+                    next_step="Move the alias to another version, or delete it: "
+                    f"tunix-rt models unalias {version.model}@{version.aliases[0]}",
+                )
             connection.execute(delete(model_versions).where(model_versions.c.pk == pk))
 
     def remove_model(self, name: str) -> None:
-        """Forget a model; ConflictError while it has versions."""
+        """Delete a model; ConflictError while it has versions."""
         with writing(self._engine) as connection:
             locked = select(models.c.pk).where(models.c.name == name).with_for_update()
             pk = connection.execute(locked).scalar_one_or_none()
@@ -344,18 +346,9 @@ class ModelRepository:
             connection.execute(delete(models).where(models.c.pk == pk))
 
     def content_hashes(self) -> frozenset[str]:
-        """Of every version: what the files must be kept for."""
+        """The content hashes of all versions, whose files must be kept."""
         with reading(self._engine) as connection:
             return frozenset(connection.execute(select(model_versions.c.content_hash)).scalars())
-
-
-def _has_aliases(version: ModelVersion) -> ConflictError:
-    named = ", ".join(f"@{alias}" for alias in version.aliases)
-    return ConflictError(
-        f"{version.reference} is {named}.",
-        next_step=f"Move the alias to another version, or release it: "
-        f"tunix-rt models unalias {version.model}@{version.aliases[0]}",
-    )
 
 
 def _insert_model(connection: Connection, model: NewModel) -> bool:
@@ -393,7 +386,7 @@ def _refuse_label(connection: Connection, name: str, label: str | None) -> None:
     if taken:
         raise ConflictError(
             f"{taken[0].reference} has the label {label!r} and other weights.",
-            next_step="Choose another label; a label never moves. What moves is an alias.",
+            next_step="Choose another label: labels are permanent. Use an alias for a name that can move.",
         )
 
 
@@ -406,14 +399,22 @@ def _get_model(connection: Connection, name: str | UUID) -> RegisteredModel:
     column = models.c.id if isinstance(name, UUID) else models.c.name
     found = read_models(connection, select(models).where(column == name))
     if not found:
-        raise _unknown_model(connection, str(name))
+        known = _names(connection)
+        hint = (
+            did_you_mean(str(name), known)
+            if known
+            else "Register one: tunix-rt models register NAME --run RUN"
+        )
+        raise NotFoundError(f"There is no registered model {str(name)!r}.", next_step=hint)
     return found[0]
 
 
 def _get_version(connection: Connection, version_id: UUID) -> ModelVersion:
     found = read_versions(connection, select_versions().where(model_versions.c.id == version_id))
     if not found:
-        raise NotFoundError(f"There is no model version {version_id}.", next_step=_LIST)
+        raise NotFoundError(
+            f"There is no model version {version_id}.", next_step="List them: tunix-rt models list"
+        )
     return found[0]
 
 
@@ -432,12 +433,6 @@ def _find(connection: Connection, reference: ModelReference) -> ModelVersion:
         f"There is no {reference}.",
         next_step=f"Its newest version is {model.latest_version}; its aliases: {aliases}.",
     )
-
-
-def _unknown_model(connection: Connection, name: str) -> NotFoundError:
-    known = _names(connection)
-    hint = did_you_mean(name, known) if known else "Register one: tunix-rt models register NAME --run RUN"
-    return NotFoundError(f"There is no registered model {name!r}.", next_step=hint)
 
 
 def _names(connection: Connection) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Names clients may use, and the weights they mean now."""
+"""Model names that clients may use, and the weights they currently refer to."""
 
 import re
 from collections.abc import Iterator
@@ -15,8 +15,8 @@ from tunix_rt.models.types import parse_reference
 from tunix_rt.serving.types import ServedModel
 
 MAX_RUNS_LISTED = 100
-"""The newest; every finished run can be asked by its id, listed or not."""
-# Names a directory right there: no slash, and no dots that lead elsewhere.
+"""The newest runs are listed; every finished run can be used by its id, listed or not."""
+# Cannot leave the runs directory: no slash and no leading dot.
 _RUN_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
 
 
@@ -25,24 +25,27 @@ class ServableModel:
     """Weights that can be loaded."""
 
     root: str
-    """Always means these weights: `name:version` of the registry, or the id of a run."""
+    """Permanent name of the weights: `name:version` in the registry, or a run id."""
     argument: str
-    """What `find_model` takes for them; never what a client sent."""
+    """Argument for `find_model`; never the text that a client sent."""
     created_at: datetime
 
 
 def find_served(home: Home, name: str) -> ServableModel:
-    """The weights that a name means now: of the registry, else of a run.
+    """Resolve a name to weights: a registered model first, otherwise a run.
 
     Raises:
-        NotFoundError: Nothing that can be served has this name.
+        NotFoundError: No registered model and no finished run has this name.
     """
     try:
         version = ModelRepository(home.database).find(parse_reference(name))
-    except InvalidInputError:  # among them NotFoundError
+    except InvalidInputError:  # includes NotFoundError
         run = _finished_run(home, name)
         if run is None:
-            raise _unknown(name) from None
+            raise NotFoundError(
+                f"There is no model {name!r} to serve: it is not a registered model or a finished run.",
+                next_step="List them with GET /v1/models, or register one with tunix-rt models register.",
+            ) from None
         return run
     return ServableModel(version.reference, version.reference, version.created_at)
 
@@ -58,7 +61,7 @@ def list_served(home: Home) -> Iterator[ServedModel]:
 
 
 def served(name: str, model: ServableModel) -> ServedModel:
-    """What clients see of a model under one of its names."""
+    """How a model is listed under one of its names."""
     return ServedModel(id=name, created=int(model.created_at.timestamp()), root=model.root)
 
 
@@ -67,7 +70,7 @@ def _newest_runs(home: Home) -> Iterator[ServableModel]:
     for path in nlargest(MAX_RUNS_LISTED, manifests, key=_modified_at):
         try:
             run = _finished_run(home, path.parent.name)
-        except DataError:  # a damaged manifest; whoever asks for this run is told
+        except DataError:  # a damaged manifest; requesting this run reports it
             continue
         if run is not None:
             yield run
@@ -76,7 +79,7 @@ def _newest_runs(home: Home) -> Iterator[ServableModel]:
 def _modified_at(path: Path) -> float:
     try:
         return path.stat().st_mtime
-    except FileNotFoundError:  # removed since it was listed
+    except FileNotFoundError:  # removed after it was listed
         return 0.0
 
 
@@ -90,10 +93,3 @@ def _finished_run(home: Home, run_id: str) -> ServableModel | None:
     if manifest is None or manifest.status != "succeeded":
         return None
     return ServableModel(run_id, str(run_dir.path), manifest.finished_at)
-
-
-def _unknown(name: str) -> NotFoundError:
-    return NotFoundError(
-        f"There is no model {name!r} to ask: it is no registered model and no finished run.",
-        next_step="GET /v1/models lists them; tunix-rt models register makes one.",
-    )

@@ -1,5 +1,6 @@
-"""Messages between the server and a model process."""
+"""JSON lines between the server and a model process: requests one way, events the other."""
 
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
@@ -22,7 +23,7 @@ from tunix_rt.serving.types import ChatMessage, FinishReason
 
 
 class GenerateRequest(Record):
-    """Go on with a conversation; `decoding.num_samples` times."""
+    """Continue a conversation, `decoding.num_samples` times."""
 
     kind: Literal["write"] = "write"
     order_id: int
@@ -32,13 +33,13 @@ class GenerateRequest(Record):
 
 
 class CancelRequest(Record):
-    """Whoever asked has left."""
+    """The client has disconnected."""
 
     kind: Literal["drop"] = "drop"
     order_id: int
 
 
-Order = Annotated[GenerateRequest | CancelRequest, Field(discriminator="kind")]
+Request = Annotated[GenerateRequest | CancelRequest, Field(discriminator="kind")]
 
 
 class Ready(Record):
@@ -49,7 +50,7 @@ class Ready(Record):
 
 
 class RequestStarted(Record):
-    """An order was read."""
+    """A request was accepted and its prompt encoded."""
 
     kind: Literal["begun"] = "begun"
     order_id: int
@@ -57,7 +58,7 @@ class RequestStarted(Record):
 
 
 class CompletionDelta(Record):
-    """A piece of a completion."""
+    """New text of one completion."""
 
     kind: Literal["said"] = "said"
     order_id: int
@@ -65,13 +66,13 @@ class CompletionDelta(Record):
     reasoning: str = ""
     content: str = ""
     num_tokens: int = 0
-    """That this piece took; an end of the turn counts."""
+    """Tokens since the previous delta, including an end-of-turn token."""
     finish: FinishReason | None = None
-    """Of its last piece."""
+    """Set in the last delta of a completion."""
 
 
 class Failed(Record):
-    """An order cannot be carried out or, without one, the model cannot be loaded."""
+    """A request failed or, without an id, the model cannot be loaded."""
 
     kind: Literal["failed"] = "failed"
     order_id: int | None = None
@@ -81,32 +82,52 @@ class Failed(Record):
 
     @classmethod
     def of(cls, error: TunixRTError, order_id: int | None = None) -> "Failed":
-        """An error, ready to travel."""
+        """The event that reports this error."""
         return cls(order_id=order_id, detail=error.detail, next_step=error.next_step, code=error.code)
 
     def error(self) -> TunixRTError:
-        """The error again; one that would need more than its words becomes a ServingError."""
+        """The reported error; a ServingError when its type cannot be rebuilt from its texts alone."""
         return _BY_CODE.get(self.code, ServingError)(self.detail, next_step=self.next_step)
 
 
-Report = Annotated[Ready | RequestStarted | CompletionDelta | Failed, Field(discriminator="kind")]
+Event = Annotated[Ready | RequestStarted | CompletionDelta | Failed, Field(discriminator="kind")]
 
-REQUESTS: TypeAdapter[Order] = TypeAdapter(Order)
-EVENTS: TypeAdapter[Report] = TypeAdapter(Report)
+REQUESTS: TypeAdapter[Request] = TypeAdapter(Request)
+EVENTS: TypeAdapter[Event] = TypeAdapter(Event)
 
-_FORWARDED: tuple[type[TunixRTError], ...] = (
-    InvalidInputError,
-    NotFoundError,
-    ConflictError,
-    DataError,
-    DeviceError,
-    DoesNotFitError,
-    DivergedError,
-    StorageError,
-)
-_BY_CODE = {kind.code: kind for kind in _FORWARDED}
+_BY_CODE: dict[str, type[TunixRTError]] = {
+    error.code: error
+    for error in (
+        InvalidInputError,
+        NotFoundError,
+        ConflictError,
+        DataError,
+        DeviceError,
+        DoesNotFitError,
+        DivergedError,
+        StorageError,
+    )
+}
 
 
 def to_line(message: Record) -> bytes:
-    """The message as a line."""
+    """The message as one JSON line."""
     return message.model_dump_json(exclude_none=True).encode() + b"\n"
+
+
+@dataclass
+class PartialCompletion:
+    """The text of one completion so far."""
+
+    reasoning: str = ""
+    content: str = ""
+    num_tokens: int = 0
+    finish: FinishReason | None = None
+    """None until the model has finished, and for a completion that was stopped early."""
+
+    def add(self, delta: CompletionDelta) -> None:
+        """Append a delta."""
+        self.reasoning += delta.reasoning
+        self.content += delta.content
+        self.num_tokens += delta.num_tokens
+        self.finish = delta.finish or self.finish
