@@ -88,15 +88,15 @@ def test_a_bundle_of_a_newer_version_is_not_called_damaged(bundle: Path) -> None
 
     problem = verify_evidence(bundle).problems[0]
 
-    assert problem.detail == "The bundle has evidence version '2'; this tunix-rt knows version '1'."
-    assert problem.next_step == "Check it with the tunix-rt that packed it (9.0.0), or a newer one."
+    assert problem.detail == "The bundle has evidence version '2'; this tunix-rt supports version '1'."
+    assert problem.next_step == "Verify it with the tunix-rt that packed it (9.0.0) or a newer one."
 
 
 def test_a_list_that_names_a_path_outside_is_refused(bundle: Path) -> None:
     path = bundle / "evidence.json"
     path.write_text(path.read_text().replace('"path": "log.txt"', '"path": "../log.txt"'))
 
-    assert "is no path inside a directory" in first_problem(verify_evidence(bundle))
+    assert "is not a path inside a directory" in first_problem(verify_evidence(bundle))
 
 
 def test_nothing_at_all_is_not_found(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_an_entry_that_leads_elsewhere_is_refused_and_nothing_is_written(
 def test_an_entry_that_is_there_twice_is_refused(bundle: Path) -> None:
     path = zip_of(bundle, (zipfile.ZipInfo("log.txt"), b"another log"))
 
-    assert first_problem(verify_evidence(path)) == "the entry 'log.txt' is there twice"
+    assert first_problem(verify_evidence(path)) == "the entry 'log.txt' is duplicated"
 
 
 def test_a_folder_that_was_zipped_as_a_whole_is_a_bundle_too(bundle: Path) -> None:
@@ -170,7 +170,7 @@ def test_a_zip_bomb_is_refused_unread(tmp_path: Path) -> None:
 def test_a_file_that_is_no_zip_gets_a_verdict(tmp_path: Path) -> None:
     (tmp_path / "bundle.zip").write_bytes(b"PK not really")
 
-    assert first_problem(verify_evidence(tmp_path / "bundle.zip")).startswith("bundle.zip is no zip file")
+    assert first_problem(verify_evidence(tmp_path / "bundle.zip")).startswith("bundle.zip is not a zip file")
 
 
 def listed(bundle: Path, path: str, size_bytes: int) -> None:
@@ -197,7 +197,7 @@ def test_memory_does_not_grow_with_the_bundle(bundle: Path) -> None:
     finally:
         tracemalloc.stop()
 
-    assert first_problem(verdict) == "model/model.safetensors was changed: its SHA-256 is another"
+    assert first_problem(verdict) == "model/model.safetensors was changed: its SHA-256 differs"
     assert peak_bytes < 16 * MIB
 
 

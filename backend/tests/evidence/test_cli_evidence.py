@@ -64,17 +64,17 @@ def test_a_bundle_that_does_not_hold_ends_with_exit_code_1(home: Path, tmp_path:
 
     assert "NOT VERIFIED" in said
     assert "log.txt is truncated" in said
-    assert "Do not believe this bundle." in said
+    assert "Do not trust this bundle." in said
     assert "answers 50.0%" not in said
-    assert said.count("next: Take another copy") == 1
-    assert said.count("next: Move what was not packed") == 1
+    assert said.count("next: Get another copy") == 1
+    assert said.count("next: Move the unlisted files") == 1
     assert "<script>" not in (tmp_path / "verdict.html").read_text(encoding="utf-8")
 
 
 def test_a_failed_run_is_refused_unless_it_is_called_one(home: Path) -> None:
     trained_run(home, fails=True)
 
-    with pytest.raises(DataError, match="no success"):
+    with pytest.raises(DataError, match="not a success"):
         run("pack", RUN)
 
     assert "FAILURE REPORT" in run("pack", RUN, "--failure-report")

@@ -9,13 +9,13 @@ from support.evidence_runs import RUN, evaluated_run, packed, trained_run
 from tunix_rt.base.errors import ConflictError, DataError, NotFoundError
 from tunix_rt.base.settings import Settings
 from tunix_rt.engines.training.run_dir import RunDir, add_run_files
-from tunix_rt.evidence.pack import PackOptions, PackRequest, pack_evidence, run_in_home
+from tunix_rt.evidence.pack import PackOptions, PackRequest, pack_evidence, run_by_id_or_path
 from tunix_rt.evidence.verify import verify_evidence
 
 
 def pack(home: Path, **request: object) -> Path:
     settings = Settings(home=home)
-    return pack_evidence(settings, PackRequest(run_in_home(settings, RUN), **request)).path  # type: ignore[arg-type]
+    return pack_evidence(settings, PackRequest(run_by_id_or_path(settings, RUN), **request)).path  # type: ignore[arg-type]
 
 
 def change_run_json(run_dir: RunDir, name: str, **values: object) -> None:
@@ -73,10 +73,10 @@ def test_a_run_without_an_evaluation_is_told_what_is_missing_and_how_to_get_it(t
 def test_a_failed_run_is_no_evidence(tmp_path: Path) -> None:
     trained_run(tmp_path / "home", fails=True)
 
-    with pytest.raises(DataError, match="the run run-1 is failed, which is no success") as refused:
+    with pytest.raises(DataError, match="the run run-1 is failed, which is not a success") as refused:
         pack(tmp_path / "home")
 
-    assert refused.value.next_step == "Pack it as what it is: add --failure-report"
+    assert refused.value.next_step == "Pack it as a failure report: add --failure-report"
 
 
 def test_a_failure_report_says_so_on_its_face(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_a_killed_run_can_be_reported_although_it_left_no_manifest(tmp_path: Pat
 def test_a_success_cannot_be_packed_as_a_failure(tmp_path: Path) -> None:
     evaluated_run(tmp_path / "home")
 
-    with pytest.raises(DataError, match="succeeded, and is packed as a failure"):
+    with pytest.raises(DataError, match="succeeded but is packed as a failure report"):
         pack(tmp_path / "home", is_failure_report=True)
 
 
@@ -168,7 +168,7 @@ def test_packing_again_replaces_the_bundle_and_nothing_else(tmp_path: Path) -> N
     pack(home, to=target)
     (target / "evidence.json").unlink()
 
-    with pytest.raises(ConflictError, match="holds something else"):
+    with pytest.raises(ConflictError, match="contains something other"):
         pack(home, to=target)
 
 
@@ -177,7 +177,7 @@ def test_a_zip_replaces_no_other_file_and_goes_into_no_run(tmp_path: Path, place
     evaluated_run(tmp_path / "home")
     (tmp_path / "other.zip").write_text("somebody's")
 
-    with pytest.raises(ConflictError, match=r"\.zip (holds something else|is inside the run)"):
+    with pytest.raises(ConflictError, match=r"\.zip (contains something other|is inside the run)"):
         pack(tmp_path / "home", to=(tmp_path / place).with_suffix(""), is_zip=True)
 
     assert (tmp_path / "other.zip").read_text() == "somebody's"

@@ -74,4 +74,4 @@ def test_a_bundle_without_its_rows_cannot_be_replayed(tmp_path: Path) -> None:
 
     check = replayed(bundle, Trainer(WritingEngine()))
 
-    assert check.problems[0].detail == "The rows are not in the bundle: dataset/train.jsonl is missing."
+    assert check.problems[0].detail == "The bundle does not contain the rows: dataset/train.jsonl is missing."

@@ -162,4 +162,4 @@ def test_nan_in_place_of_a_number_is_caught(bundle: Path) -> None:
 
     verdict = verify_evidence(bundle)
 
-    assert any("NaN is no number" in problem.detail for problem in verdict.problems)
+    assert any("NaN is not a JSON number" in problem.detail for problem in verdict.problems)

@@ -116,7 +116,7 @@ def test_an_unknown_name_gets_the_nearest_run_or_model(settings: Settings) -> No
     finished_run(settings.runs_dir / "first-try")
     with pytest.raises(NotFoundError, match="Did you mean 'first-try'"):
         find_model(settings, "first-tri")
-    with pytest.raises(NotFoundError, match="no run, no directory, no hub id"):
+    with pytest.raises(NotFoundError, match="not a run, a directory, a hub id"):
         find_model(settings, "base")
 
 

@@ -1,4 +1,4 @@
-"""Does the run agree with itself? Do the scores follow from the texts?"""
+"""Checks of the contents: run, dataset, figures and scores are consistent with each other."""
 
 import hashlib
 import json
@@ -19,144 +19,23 @@ from tunix_rt.evidence.reader import Contents, damaged
 from tunix_rt.evidence.summary import eval_summary, figure_problems, success_headline, summary_problems
 from tunix_rt.evidence.types import BundleProblem, Check, EvidenceManifest, check_of, kind_of
 
-MAX_SCORED_BYTES = 1 << 30
-"""Of the answers, or of the questions: their verdicts are in memory while the scores are made."""
-_SCORED = ("evalset.jsonl", "predictions.jsonl")
-RESAMPLING_TOLERANCE = 0.1
-"""Share of its width by which either end of a drawn interval may differ. Versions of NumPy draw differently;
-two drawings of 2,000 resamples put an end 2 % of the width apart, give or take."""
-
-
-def metrics_problems(contents: Contents, evidence: EvidenceManifest) -> Iterator[str]:
-    """What manifest, summary or headline say otherwise than metrics.jsonl."""
-    manifest, curve = contents.manifest(), contents.curve()
-    yield from figure_problems(manifest, curve)
-    if evidence.kind == "failure-report":
-        return
-    stated = contents.summary()
-    yield from summary_problems(stated, eval_summary(manifest, curve, contents.evaluation()))
-    if evidence.headline != success_headline(stated):
-        yield "the headline of evidence.json does not follow from eval_summary.json"
-
-
-def check_scores(contents: Contents) -> Check:
-    """Every answer, judged again from its raw text by the checkers of today, and all scores made of it."""
-    too_large = [path for path in _SCORED if contents.bundle.sizes[path] > MAX_SCORED_BYTES]
-    if too_large:
-        raise damaged(too_large[0], f"more than {MAX_SCORED_BYTES:,} bytes are not scored")
-    evaluation, items = contents.evaluation(), contents.items()
-    try:
-        require_checkers(items)
-    except MissingExtraError as error:
-        return check_of("scores", "", [BundleProblem(detail=error.detail, next_step=error.next_step)])
-    rescorer = _Rescorer(evaluation, items)
-    problems = [*rescorer.problems(contents.predictions()), *rescorer.score_problems()]
-    advice = _advice(evaluation, items)
-    found = [BundleProblem(detail=problem, next_step=advice) for problem in problems]
-    return check_of("scores", f"{rescorer.num_judged:,} answers scored again", found)
-
-
-class _Rescorer:
-    """Judges one prediction at a time and keeps of each only what the scores need."""
-
-    def __init__(self, evaluation: Evaluation, items: tuple[EvalItem, ...]) -> None:
-        self._evaluation = evaluation
-        self._items = {item.id: item for item in items}
-        self._judged: list[Prediction] = []
-
-    @property
-    def num_judged(self) -> int:
-        return len(self._judged)
-
-    def problems(self, predictions: Iterator[Prediction]) -> Iterator[str]:
-        seen = set()
-        for stated in predictions:
-            key = (stated.item_id, stated.sample)
-            item = self._items.get(stated.item_id)
-            if item is None or key in seen:
-                problem = "was not asked" if item is None else "is there twice"
-                yield f"{stated.item_id}, sample {stated.sample}: {problem}"
-                continue
-            seen.add(key)
-            again = judge(item, stated.generation, self._evaluation.protocol)
-            self._judged.append(_without_texts(again))
-            if again != stated:
-                yield f"{stated.item_id}: {_difference(stated, again)}"
-        expected = len(self._items) * self._evaluation.protocol.decoding.num_samples
-        if len(seen) != expected:
-            yield f"{len(seen):,} answers for {expected:,} questions and samples"
-
-    def score_problems(self) -> Iterator[str]:
-        lenient = bool(self._evaluation.protocol.extraction.lenient_rules)
-        again = score(self._judged, has_lenient_rules=lenient)
-        stated = self._evaluation.scores.to_json()
-        for key, mine, theirs in differences(stated, again.to_json()):
-            if not is_within_resampling_error(stated, key, theirs):
-                yield f"evaluation.json says {key} {mine}; scored again it is {theirs}"
-
-
-def is_within_resampling_error(scores: Mapping[str, Any], key: str, again: object) -> bool:
-    """Whether `key` is an end of a drawn interval, and drawing it again could have given `again`."""
-    stated = flat(scores)
-    name, _, end = key.rpartition(".")
-    low, high = stated.get(f"{name}.low"), stated.get(f"{name}.high")
-    if stated.get(f"{name}.method") != "bootstrap-by-item" or end not in ("low", "high"):
-        return False
-    if not (isinstance(low, float) and isinstance(high, float) and isinstance(again, float)):
-        return False
-    return abs(again - (low if end == "low" else high)) <= RESAMPLING_TOLERANCE * (high - low)
-
-
-def _without_texts(prediction: Prediction) -> Prediction:
-    """The same without what takes memory: the scores are made of verdicts and counts."""
-    steps = tuple(step.model_copy(update={"text": ""}) for step in prediction.judgement.steps)
-    return prediction.model_copy(
-        update={
-            "prompt": "",
-            "generation": prediction.generation.model_copy(
-                update={"text": None if prediction.generation.text is None else ""}
-            ),
-            "judgement": prediction.judgement.model_copy(update={"steps": steps, "explanation": ""}),
-        }
-    )
-
-
-def _difference(stated: Prediction, again: Prediction) -> str:
-    key, mine, theirs = next(differences(stated.to_json(), again.to_json()))
-    return f"{key} is {_short(mine)}; scored again it is {_short(theirs)}"
-
-
-def _short(value: object, limit: int = 60) -> str:
-    text = repr(value)
-    return text if len(text) <= limit else f"{text[:limit]}…"
-
-
-def _advice(evaluation: Evaluation, items: tuple[EvalItem, ...]) -> str | None:
-    """Other checkers may give other verdicts; then the bundle need not be wrong."""
-    today = protocol_versions(items)
-    if today == evaluation.protocol.versions:
-        return None
-    return (
-        f"The bundle was scored with {_versions(evaluation.protocol.versions)}, this tunix-rt has "
-        f"{_versions(today)}: check it with tunix-rt {evaluation.tunix_rt_version}."
-    )
-
-
-def _versions(versions: dict[str, str]) -> str:
-    return ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
-
-
 CARD = "dataset/README.md"
 _SPLIT_PREFIX = "dataset/"
 _WEIGHTS = "model/*.safetensors"
 _CHUNK_BYTES = 1 << 20
+MAX_SCORED_BYTES = 1 << 30
+"""Limit for predictions and eval set: their verdicts are in memory while the scores are computed."""
+_SCORED = ("evalset.jsonl", "predictions.jsonl")
+RESAMPLING_TOLERANCE = 0.1
+"""Allowed difference of either end of a bootstrap interval, as a share of its width. NumPy versions resample
+differently; with 2,000 resamples, the ends differ by about 2 % of the width."""
 
 
 def run_problems(contents: Contents, evidence: EvidenceManifest) -> Iterator[str]:
-    """What the files of the run say about each other that is not true."""
+    """Contradictions between the files of the run."""
     manifest = contents.manifest()
     if (manifest.run_id, manifest.status) != (evidence.run_id, evidence.status):
-        yield f"run_manifest.json is of the run {manifest.run_id}, {manifest.status}"
+        yield f"run_manifest.json belongs to the run {manifest.run_id}, which is {manifest.status}"
     yield from _hash_problems(manifest, evidence)
     yield from _end_problems(contents, manifest)
     if contents.has("environment.json") and contents.has("recipe.resolved.json"):
@@ -166,13 +45,14 @@ def run_problems(contents: Contents, evidence: EvidenceManifest) -> Iterator[str
 
 
 def _hash_problems(manifest: RunManifest, evidence: EvidenceManifest) -> Iterator[str]:
-    """Every file that the run wrote is here as it wrote it, or named as left out."""
+    """Every file of the run must be unchanged in the bundle, or named as left out."""
     packed = {file.path: file.sha256 for file in evidence.files}
     left_out = {file.path: file.sha256 for file in evidence.left_out}
     for path, digest in manifest.files.items():
         if digest not in (packed.get(path), left_out.get(path)):
-            is_here = path in packed or path in left_out
-            yield f"{path} is {'not what the run wrote' if is_here else 'neither here nor named as left out'}"
+            is_known = path in packed or path in left_out
+            what = "not what the run wrote" if is_known else "neither in the bundle nor named as left out"
+            yield f"{path} is {what}"
     own = (path for path in packed if (kind := kind_of(path)) is not None and kind.is_from_run)
     for path in own:
         if path != "run_manifest.json" and path not in manifest.files:
@@ -180,7 +60,7 @@ def _hash_problems(manifest: RunManifest, evidence: EvidenceManifest) -> Iterato
 
 
 def _end_problems(contents: Contents, manifest: RunManifest) -> Iterator[str]:
-    """The last event says how the run ended; the manifest must say the same."""
+    """The last event must agree with the manifest on how the run ended."""
     if not contents.has("events.jsonl"):
         return
     last: RunEvent | None = None
@@ -204,11 +84,11 @@ def _agrees(last: RunEvent, manifest: RunManifest) -> bool:
 def _environment_problems(contents: Contents, manifest: RunManifest) -> Iterator[str]:
     environment, recipe = contents.environment(), contents.recipe()
     if environment.engine != manifest.engine:
-        yield f"environment.json is of {environment.engine}; run_manifest.json of {manifest.engine}"
+        yield f"environment.json names the engine {environment.engine}, run_manifest.json {manifest.engine}"
     if environment.is_dirty and not contents.has("code.diff"):
-        yield "the code had changes that are not in its commit, and code.diff is missing"
+        yield "the code had uncommitted changes, but code.diff is missing"
     if recipe.get("model", {}).get("name") != manifest.model:
-        yield f"recipe.resolved.json is of another model than {manifest.model}"
+        yield f"recipe.resolved.json names another model than {manifest.model}"
     regenerated = {
         "env_snapshot.txt": environment_text(environment),
         "gpu_snapshot.txt": devices_text(environment),
@@ -217,7 +97,7 @@ def _environment_problems(contents: Contents, manifest: RunManifest) -> Iterator
     }
     for path, text in regenerated.items():
         if contents.has(path) and contents.text(path) != text.encode():
-            yield f"{path} does not follow from environment.json and run_manifest.json"
+            yield f"{path} does not match environment.json and run_manifest.json"
 
 
 def _evaluation_problems(
@@ -225,28 +105,28 @@ def _evaluation_problems(
 ) -> Iterator[str]:
     evaluation = contents.evaluation()
     if evaluation.model.run_id != manifest.run_id:
-        yield f"evaluation.json is of {evaluation.model.name}, not of this run"
+        yield f"evaluation.json belongs to {evaluation.model.name}, not to this run"
     if evaluation.model.dataset_hash not in (None, manifest.dataset_hash):
-        yield "evaluation.json is of a model that was trained on other data"
+        yield "evaluation.json belongs to a model that was trained on other data"
     if evaluation.fingerprint != evaluation.protocol.fingerprint:
-        yield "evaluation.json: the fingerprint is not that of its protocol"
+        yield "evaluation.json: the fingerprint does not match its protocol"
     predictions = evidence.file("predictions.jsonl")
     if predictions is not None and predictions.sha256 != evaluation.predictions_hash:
-        yield "predictions.jsonl is not the file that evaluation.json was made from"
+        yield "predictions.jsonl is not the file that evaluation.json was computed from"
     if contents.has("evalset.jsonl") and evalset_hash(contents.items()) != evaluation.protocol.evalset_hash:
-        yield "evalset.jsonl does not hold the questions that were asked"
+        yield "evalset.jsonl is not the eval set of the evaluation"
     stated = evaluation.model.weights_hash
-    # An adapter's hash also covers its base, which is not here.
+    # The hash of an adapter also covers its base, which is not in the bundle.
     if (
         stated is not None
         and not evaluation.model.is_adapter
         and _weights_hash(contents) not in (None, stated)
     ):
-        yield "the weights in model/ are not those that answered"
+        yield "the weights in model/ are not those that were evaluated"
 
 
 def _weights_hash(contents: Contents) -> str | None:
-    """As the evaluation hashed them; None when they are not in the bundle."""
+    """Hash of the weights as the evaluation computes it; None if they are not in the bundle."""
     paths = sorted(path for path in contents.bundle.sizes if fnmatchcase(path, _WEIGHTS))
     digest = hashlib.sha256()
     for path in paths:
@@ -258,13 +138,13 @@ def _weights_hash(contents: Contents) -> str | None:
 
 
 def dataset_problems(contents: Contents, evidence: EvidenceManifest) -> Iterator[str]:
-    """What is wrong with the rows that the run was given."""
+    """Problems of the dataset that the run was trained on."""
     dataset = read_dataset(contents)
     if dataset.content_hash != contents.manifest().dataset_hash:
         yield f"the run was trained on other data than {dataset.dataset_key}"
     hashes = [(split.name, split.sha256) for split in dataset.splits]
     if content_hash(hashes) != dataset.content_hash:
-        yield "the content hash of the dataset does not follow from those of its splits"
+        yield "the content hash of the dataset does not match its splits"
     left_out = {file.path: file.sha256 for file in evidence.left_out}
     packed = {file.path: file.sha256 for file in evidence.files}
     for split in dataset.splits:
@@ -276,7 +156,7 @@ def dataset_problems(contents: Contents, evidence: EvidenceManifest) -> Iterator
     if contents.has(CARD) and packed[CARD] != dataset.card_sha256:
         yield f"{CARD} is not the card that was built with the dataset"
     if contents.text("dataset/croissant.json") != json_text(croissant(dataset).to_json()).encode():
-        yield "dataset/croissant.json does not follow from dataset/manifest.json"
+        yield "dataset/croissant.json does not match dataset/manifest.json"
 
 
 def read_dataset(contents: Contents) -> DatasetManifest:
@@ -285,9 +165,128 @@ def read_dataset(contents: Contents) -> DatasetManifest:
     try:
         return DatasetManifest.model_validate_json(contents.text(path))
     except ValueError as error:
-        raise damaged(path, "it is no manifest of a dataset") from error
+        raise damaged(path, "it is not a dataset manifest") from error
 
 
 def json_text(value: object) -> str:
-    """A derived JSON file as it is written: the one spelling that it is compared with."""
+    """The canonical text of a derived JSON file; verification compares it byte for byte."""
     return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+
+
+def metrics_problems(contents: Contents, evidence: EvidenceManifest) -> Iterator[str]:
+    """Differences between metrics.jsonl and the manifest, the summary or the headline."""
+    manifest, curve = contents.manifest(), contents.curve()
+    yield from figure_problems(manifest, curve)
+    if evidence.kind == "failure-report":
+        return
+    stated = contents.summary()
+    yield from summary_problems(stated, eval_summary(manifest, curve, contents.evaluation()))
+    if evidence.headline != success_headline(stated):
+        yield "the headline of evidence.json does not match eval_summary.json"
+
+
+def check_scores(contents: Contents) -> Check:
+    """Judge every answer again from its raw text with the current checkers, and recompute all scores."""
+    too_large = [path for path in _SCORED if contents.bundle.sizes[path] > MAX_SCORED_BYTES]
+    if too_large:
+        raise damaged(too_large[0], f"files of more than {MAX_SCORED_BYTES:,} bytes are not scored")
+    evaluation, items = contents.evaluation(), contents.items()
+    try:
+        require_checkers(items)
+    except MissingExtraError as error:
+        return check_of("scores", "", [BundleProblem(detail=error.detail, next_step=error.next_step)])
+    rescorer = _Rescorer(evaluation, items)
+    problems = [*rescorer.problems(contents.predictions()), *rescorer.score_problems()]
+    advice = _advice(evaluation, items)
+    found = [BundleProblem(detail=problem, next_step=advice) for problem in problems]
+    return check_of("scores", f"{rescorer.num_judged:,} answers scored again", found)
+
+
+class _Rescorer:
+    """Judges predictions one at a time and keeps only what the scores need."""
+
+    def __init__(self, evaluation: Evaluation, items: tuple[EvalItem, ...]) -> None:
+        self._evaluation = evaluation
+        self._items = {item.id: item for item in items}
+        self._judged: list[Prediction] = []
+
+    @property
+    def num_judged(self) -> int:
+        return len(self._judged)
+
+    def problems(self, predictions: Iterator[Prediction]) -> Iterator[str]:
+        seen = set()
+        for stated in predictions:
+            key = (stated.item_id, stated.sample)
+            item = self._items.get(stated.item_id)
+            if item is None or key in seen:
+                problem = "is not in the eval set" if item is None else "is duplicated"
+                yield f"{stated.item_id}, sample {stated.sample}: {problem}"
+                continue
+            seen.add(key)
+            again = judge(item, stated.generation, self._evaluation.protocol)
+            self._judged.append(_without_texts(again))
+            if again != stated:
+                yield f"{stated.item_id}: {_difference(stated, again)}"
+        expected = len(self._items) * self._evaluation.protocol.decoding.num_samples
+        if len(seen) != expected:
+            yield f"{len(seen):,} answers for {expected:,} questions and samples"
+
+    def score_problems(self) -> Iterator[str]:
+        lenient = bool(self._evaluation.protocol.extraction.lenient_rules)
+        again = score(self._judged, has_lenient_rules=lenient)
+        stated = self._evaluation.scores.to_json()
+        for key, mine, theirs in differences(stated, again.to_json()):
+            if not is_within_resampling_error(stated, key, theirs):
+                yield f"evaluation.json has {key} {mine}; scored again it is {theirs}"
+
+
+def is_within_resampling_error(scores: Mapping[str, Any], key: str, again: object) -> bool:
+    """Whether `key` is an end of a bootstrap interval, and `again` is within its resampling error."""
+    stated = flat(scores)
+    name, _, end = key.rpartition(".")
+    low, high = stated.get(f"{name}.low"), stated.get(f"{name}.high")
+    if stated.get(f"{name}.method") != "bootstrap-by-item" or end not in ("low", "high"):
+        return False
+    if not (isinstance(low, float) and isinstance(high, float) and isinstance(again, float)):
+        return False
+    return abs(again - (low if end == "low" else high)) <= RESAMPLING_TOLERANCE * (high - low)
+
+
+def _without_texts(prediction: Prediction) -> Prediction:
+    """Drop the texts to save memory: scores need only verdicts and counts."""
+    steps = tuple(step.model_copy(update={"text": ""}) for step in prediction.judgement.steps)
+    return prediction.model_copy(
+        update={
+            "prompt": "",
+            "generation": prediction.generation.model_copy(
+                update={"text": None if prediction.generation.text is None else ""}
+            ),
+            "judgement": prediction.judgement.model_copy(update={"steps": steps, "explanation": ""}),
+        }
+    )
+
+
+def _difference(stated: Prediction, again: Prediction) -> str:
+    key, mine, theirs = next(differences(stated.to_json(), again.to_json()))
+    return f"{key} is {_short(mine)}; scored again it is {_short(theirs)}"
+
+
+def _short(value: object, limit: int = 60) -> str:
+    text = repr(value)
+    return text if len(text) <= limit else f"{text[:limit]}…"
+
+
+def _advice(evaluation: Evaluation, items: tuple[EvalItem, ...]) -> str | None:
+    """Explain that other checker versions may give other verdicts for a valid bundle."""
+    current = protocol_versions(items)
+    if current == evaluation.protocol.versions:
+        return None
+    return (
+        f"The bundle was scored with {_versions(evaluation.protocol.versions)}, but this tunix-rt has "
+        f"{_versions(current)}: verify it with tunix-rt {evaluation.tunix_rt_version}."
+    )
+
+
+def _versions(versions: dict[str, str]) -> str:
+    return ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))

@@ -1,4 +1,4 @@
-"""Gather, check, publish."""
+"""Pack a run into an evidence bundle: collect its files, verify the bundle, publish it."""
 
 import os
 import re
@@ -47,6 +47,7 @@ from tunix_rt.evidence.types import (
     kind_of,
 )
 from tunix_rt.evidence.verify import verify_evidence
+from tunix_rt.models.register import run_by_id
 
 _MODEL = "model/"
 _CHECKPOINTS = "checkpoints/"
@@ -58,14 +59,14 @@ _REBUILD = (
 
 @dataclass(frozen=True)
 class PackOptions:
-    """What may make a bundle large."""
+    """Which large files a bundle contains."""
 
     has_model: bool = False
     has_dataset: bool = True
 
 
 class BundleBuilder:
-    """Fills a bundle from a run directory. What is not there is left out; the checks will say so."""
+    """Fills a bundle from a run directory. Missing files are skipped; the checks report them."""
 
     def __init__(
         self, settings: Settings, run_dir: RunDir, writer: BundleWriter, options: PackOptions
@@ -77,7 +78,7 @@ class BundleBuilder:
         self.left_out: list[LeftOutFile] = []
 
     def build(self) -> RunManifest | None:
-        """Everything but the pages about it. The manifest of the run; None when it never ended."""
+        """Write everything but the page and the crate. Returns the run's manifest; None if it never ended."""
         manifest = read_manifest(self._run_dir)
         self._run_files(manifest)
         if manifest is not None:
@@ -89,7 +90,7 @@ class BundleBuilder:
         return manifest
 
     def _run_files(self, manifest: RunManifest | None) -> None:
-        """What the run wrote, byte for byte."""
+        """Copy the files of the run unchanged."""
         for kind in KINDS:
             source = self._run_dir.path / kind.pattern
             if kind.is_from_run and source.is_file():
@@ -99,7 +100,7 @@ class BundleBuilder:
                 self._copy_or_explain(path, digest)
 
     def _derived_files(self, contents: Contents, manifest: RunManifest) -> None:
-        """What follows from the run's own files."""
+        """Write the files that are derived from the files of the run."""
         if not (contents.has("environment.json") and contents.has("recipe.resolved.json")):
             return
         environment, recipe = contents.environment(), contents.recipe()
@@ -112,17 +113,20 @@ class BundleBuilder:
             self._json("provenance.intoto.json", statement(manifest, environment, recipe).to_json())
 
     def _evaluation(self, contents: Contents, manifest: RunManifest) -> None:
-        """The questions, how they were asked, and the summary."""
+        """Write the eval set, the request and log of the evaluation, and the summary."""
         if not contents.has("evaluation.json"):
             return
         evaluation = contents.evaluation()
         try:
             items = items_of(self._settings, evaluation)
         except ConflictError:
-            return  # nowhere to be found
+            return  # the eval set cannot be found
         self._writer.write("evalset.jsonl", "".join(f"{item_json(item)}\n" for item in items).encode())
-        kept = EvaluationDir(self._settings.evaluations_dir / str(evaluation.evaluation_id))
-        for path, source in (("eval_request.json", kept.request), ("eval_log.jsonl", kept.batches)):
+        evaluation_dir = EvaluationDir(self._settings.evaluations_dir / str(evaluation.evaluation_id))
+        for path, source in (
+            ("eval_request.json", evaluation_dir.request),
+            ("eval_log.jsonl", evaluation_dir.batches),
+        ):
             if source.is_file():
                 self._writer.copy(path, source)
         summary = (
@@ -132,7 +136,7 @@ class BundleBuilder:
             self._json("eval_summary.json", summary.to_json())
 
     def _dataset(self, manifest: RunManifest) -> None:
-        """The rows, or their hashes and how to have them again."""
+        """Write the rows, or their hashes and how to rebuild them."""
         try:
             dataset = get_dataset(self._settings.datasets_dir, manifest.dataset)
         except (NotFoundError, DataError):
@@ -162,7 +166,7 @@ class BundleBuilder:
         if not is_truncated:
             self._writer.copy(path, source)
             return
-        # Its process was killed: the last line may have no end. A resume drops it as well.
+        # The process was killed: the last line may be incomplete. A resume drops it as well.
         content = source.read_bytes()
         self._writer.write(path, content[: content.rfind(b"\n") + 1])
 
@@ -184,22 +188,22 @@ _MAX_SHOWN = 20
 
 @dataclass(frozen=True)
 class PackRequest:
-    """What is packed, and where it goes."""
+    """What to pack, and where."""
 
     run_dir: RunDir
     to: Path | None = None
-    """The bundle's directory. None: one in the home directory."""
+    """Directory of the bundle. None: one in the home directory."""
     is_zip: bool = False
-    """Write `<to>.zip` in its place."""
+    """Write `<to>.zip` instead of a directory."""
     is_failure_report: bool = False
     options: PackOptions = field(default_factory=PackOptions)
     private_key: Path | None = None
-    """Signs the bundle."""
+    """Key that signs the bundle."""
 
 
 @dataclass(frozen=True)
 class PackedEvidence:
-    """A bundle that was checked, and where it is."""
+    """A verified bundle, and where it is."""
 
     path: Path
     manifest: EvidenceManifest
@@ -207,11 +211,11 @@ class PackedEvidence:
 
 
 def pack_evidence(settings: Settings, request: PackRequest) -> PackedEvidence:
-    """Write a bundle, whole or not at all. What is there was verified before it appeared.
+    """Write a bundle atomically, after it was verified.
 
     Raises:
-        ConflictError: The run is being written, or something else is where the bundle should go.
-        DataError: Something is missing or wrong; all of it is named.
+        ConflictError: The run is being written, or the target has other content.
+        DataError: Files are missing or invalid; all problems are named.
     """
     run_dir = request.run_dir
     target = (request.to or settings.evidence_dir / evidence_id(run_dir.run_id)).absolute()
@@ -229,7 +233,7 @@ def pack_evidence(settings: Settings, request: PackRequest) -> PackedEvidence:
 
 @contextmanager
 def _staging(target: Path, *, is_zip: bool) -> Iterator[Path]:
-    """Where the bundle is made: it becomes the target, or goes when its zip is written."""
+    """Staging directory; it becomes the target, or is removed after the zip was written."""
     what = "packing the evidence"
     if not is_zip:
         with write_directory_atomically(target, what=what) as staged:
@@ -242,7 +246,7 @@ def _staging(target: Path, *, is_zip: bool) -> Iterator[Path]:
 
 
 def evidence_id(run_id: str) -> str:
-    """The name of a run's bundle."""
+    """The id of a run's bundle."""
     return _NOT_IN_AN_ID.sub("-", run_id).strip("-._")[:128] or "run"
 
 
@@ -284,52 +288,37 @@ def _headline(staged: Path, run_id: str, run: RunManifest | None) -> str:
         return success_headline(contents.summary()) if contents.has("eval_summary.json") else run_id
 
 
-def run_in_home(settings: Settings, run_id: str) -> RunDir:
-    """A run of the home directory.
-
-    Raises:
-        NotFoundError: There is no such run.
-    """
-    run_dir = RunDir(settings.runs_dir / run_id)
-    if not run_dir.recipe.is_file():
-        raise NotFoundError(
-            f"There is no run {run_id!r}.",
-            next_step="`tunix-rt runs list` shows the ids; a run directory works too.",
-        )
-    return run_dir
-
-
 def run_by_id_or_path(settings: Settings, run: str) -> RunDir:
-    """A run of the home directory, or one anywhere else by its path.
+    """A run in the home directory by its id, or any run by its path.
 
     Raises:
         NotFoundError: There is no such run.
     """
-    elsewhere = RunDir(Path(run).absolute())
-    return elsewhere if elsewhere.recipe.is_file() else run_in_home(settings, run)
+    run_dir = RunDir(Path(run).absolute())
+    return run_dir if run_dir.recipe.is_file() else run_by_id(settings, run)
 
 
 @contextmanager
 def _locked(run_dir: RunDir) -> Iterator[None]:
-    """Keep an evaluation from joining the run, and a second bundle from being packed, meanwhile."""
+    """Keep evaluations from being added to the run, and other bundles from being packed, meanwhile."""
     if is_held(run_dir.path):
         raise ConflictError(
             f"The run {run_dir.run_id} is being written or packed.",
-            next_step="Pack it when that has ended.",
+            next_step="Pack it when that is done.",
         )
     if not os.access(run_dir.path, os.W_OK):
-        yield  # nobody can write there
+        yield  # read-only: nothing can change it
         return
     with run_dir.held():
         yield
 
 
 def _require_replaceable(path: Path, run_dir: RunDir) -> None:
-    """Only an earlier bundle of the same run may be replaced, and nothing goes into the run itself."""
+    """Refuse to replace anything but an earlier bundle of the run, or to write into the run itself."""
     is_inside = path.resolve().is_relative_to(run_dir.path.resolve())
     is_free = not path.exists() or (path.is_dir() and not any(path.iterdir()))
     if is_inside or not (is_free or _is_bundle_of(path, run_dir)):
-        what = "is inside the run" if is_inside else "holds something else than a bundle of this run"
+        what = "is inside the run" if is_inside else "contains something other than a bundle of this run"
         raise ConflictError(f"{path} {what}.", next_step="Name a new directory with --to.")
 
 
@@ -349,11 +338,11 @@ def _refusal(run_id: str, problems: tuple[BundleProblem, ...], *, is_success: bo
     count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
     return DataError(
         f"The run {run_id} cannot be packed as {what}: {count}.{shown}",
-        next_step=steps[0] if steps else "Repair what is named, or run it again.",
+        next_step=steps[0] if steps else "Fix the named problems, or train the run again.",
     )
 
 
 def zip_bundle(directory: Path, path: Path) -> None:
-    """Write a bundle as a zip file, whole or not at all."""
+    """Write a bundle as a zip file, atomically."""
     with write_atomically(path, what="writing the zip") as file:
         file.writelines(zip_pieces(bundle_entries(directory)))

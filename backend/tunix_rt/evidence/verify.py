@@ -1,4 +1,4 @@
-"""All checks in order."""
+"""Run all checks on a bundle, in order."""
 
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
@@ -37,23 +37,23 @@ _MAX_PROBLEMS = 1_000
 _MANIFEST = "run_manifest.json"
 
 Replay = Callable[[Bundle, EvidenceManifest], Check]
-"""Trains the first steps again; given by whoever may load an engine."""
+"""Trains the first steps again; passed in by callers that may load an engine."""
 
 
 @dataclass(frozen=True)
 class VerifyOptions:
-    """How hard to look."""
+    """Optional checks of a verification."""
 
     public_key: Path | None = None
-    """Of whoever is said to have signed."""
+    """Key of the expected signer."""
     replay: Replay | None = None
 
 
 def verify_evidence(path: Path, options: VerifyOptions | None = None) -> EvidenceVerdict:
-    """The verdict on a directory or zip file. Memory does not grow with its size, and nothing is written.
+    """Verify a directory or zip file. Memory use does not depend on its size, and nothing is written.
 
     Raises:
-        NotFoundError: There is nothing at `path`.
+        NotFoundError: `path` does not exist.
     """
     *_, verdict = iter_verification(path, options)
     assert isinstance(verdict, EvidenceVerdict)
@@ -63,10 +63,10 @@ def verify_evidence(path: Path, options: VerifyOptions | None = None) -> Evidenc
 def iter_verification(
     path: Path, options: VerifyOptions | None = None
 ) -> Iterator[VerifyProgress | EvidenceVerdict]:
-    """How far it is, after every file and every check; the verdict comes last.
+    """Yield the progress after every file and check, and finally the verdict.
 
     Raises:
-        NotFoundError: There is nothing at `path`.
+        NotFoundError: `path` does not exist.
     """
     manifest, name, checks = None, path.name, list[Check]()
     try:
@@ -87,13 +87,13 @@ def iter_verification(
 
 
 _Steps = Generator[Check | int, None, EvidenceManifest | None]
-"""Each check when it is made, and the size of each file when it is hashed; the manifest at the end."""
+"""Yields each check and the size of each hashed file; returns the manifest."""
 
 
 def _with_progress(
     steps: _Steps, bundle: Bundle, checks: list[Check]
 ) -> Generator[VerifyProgress, None, EvidenceManifest | None]:
-    """Collect the checks, and say after each step how far it is."""
+    """Collect the checks and yield the progress after each step."""
     num_bytes = 0
     total_bytes = sum(size for path, size in bundle.sizes.items() if path not in UNLISTED_FILES)
     while True:
@@ -125,17 +125,17 @@ def _checks(bundle: Bundle, options: VerifyOptions) -> _Steps:
     if any(check.status == "failed" for check in (files, *others)):
         yield from skipped_checks()
         return manifest
-    made = []
+    content = []
     for check in content_checks(bundle, manifest):
-        made.append(check)
+        content.append(check)
         yield check
     if options.replay is not None:
-        yield _run_replay(options.replay, bundle, manifest, made)
+        yield _run_replay(options.replay, bundle, manifest, content)
     return manifest
 
 
 def content_checks(bundle: Bundle, manifest: EvidenceManifest) -> Iterator[Check]:
-    """What the files say, once it is known that they are the packed ones."""
+    """The checks of the contents, for files that are known to be unchanged."""
     contents = Contents(bundle)
     checks = _ContentChecks(contents, manifest)
     yield check_complete(contents, manifest)
@@ -153,20 +153,20 @@ def _of_success(manifest: EvidenceManifest) -> tuple[str, ...]:
 
 def _run_replay(replay: Replay, bundle: Bundle, manifest: EvidenceManifest, checks: list[Check]) -> Check:
     if any(check.status == "failed" for check in checks):
-        return skipped("replay", "not trained again: the bundle does not hold")
+        return skipped("replay", "not trained again: another check failed")
     return replay(bundle, manifest)
 
 
 _DETAILS: dict[CheckName, str] = {
     "run": "manifest, events, environment, evaluation and provenance",
     "dataset": "hashes, rows and Croissant",
-    "figures": "losses, steps, memory and speed recomputed",
+    "figures": "losses, steps, memory and speed, recomputed",
 }
 
 
 @dataclass(frozen=True)
 class _ContentChecks:
-    """Makes checks where their files are there; whatever cannot be read fails them."""
+    """Runs checks whose files are present; a file that cannot be read fails its check."""
 
     contents: Contents
     manifest: EvidenceManifest
@@ -177,21 +177,21 @@ class _ContentChecks:
         find: Callable[[Contents, EvidenceManifest], Iterator[str]],
         needs: tuple[str, ...],
     ) -> Check:
-        def made(contents: Contents) -> Check:
+        def run(contents: Contents) -> Check:
             found = [
                 BundleProblem(detail=problem)
                 for problem in islice(find(contents, self.manifest), _MAX_PROBLEMS)
             ]
             return check_of(name, _DETAILS[name], found)
 
-        return self.check(name, made, needs)
+        return self.check(name, run, needs)
 
-    def check(self, name: CheckName, look: Callable[[Contents], Check], needs: tuple[str, ...]) -> Check:
+    def check(self, name: CheckName, run: Callable[[Contents], Check], needs: tuple[str, ...]) -> Check:
         missing = [path for path in needs if not self.contents.has(path)]
         if missing:
-            return skipped(name, f"not made at: {missing[0]} is missing")
+            return skipped(name, f"not checked: {missing[0]} is missing")
         try:
-            return look(self.contents)
+            return run(self.contents)
         except DataError as error:
             problem = BundleProblem(detail=error.detail, next_step=error.next_step)
             return check_of(name, "", [problem])

@@ -86,9 +86,8 @@ def _evaluation_text(evaluation: EvaluationSummary) -> str:
 def print_report(report: ExportReport, output: str) -> None:
     """What was exported, and whether it is the same model."""
     size = size_text(sum(file.size_bytes for file in report.files))
-    say(
-        f"Exported {report.version} ({report.form}) to {output}: {counted(len(report.files), 'file')}, {size}."
-    )
+    files = counted(len(report.files), "file")
+    say(f"Exported {report.version} ({report.form}) to {output}: {files}, {size}.")
     if report.is_same_bytes:
         say("The files are bit-identical to the registered ones.")
     tokens = report.tokens
