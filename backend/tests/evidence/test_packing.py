@@ -26,7 +26,7 @@ def change_run_json(run_dir: RunDir, name: str, **values: object) -> None:
     add_run_files(run_dir, {name: changed})
 
 
-def test_a_bundle_has_the_names_that_submissions_always_had(tmp_path: Path) -> None:
+def test_file_names_of_a_bundle_are_stable(tmp_path: Path) -> None:
     bundle = packed(tmp_path / "home", tmp_path / "bundle")
 
     names = {path.relative_to(bundle).as_posix() for path in bundle.rglob("*") if path.is_file()}
@@ -46,7 +46,7 @@ def test_a_bundle_has_the_names_that_submissions_always_had(tmp_path: Path) -> N
     assert verify_evidence(bundle).passed
 
 
-def test_every_figure_of_the_summary_names_its_source(tmp_path: Path) -> None:
+def test_figures_name_their_source(tmp_path: Path) -> None:
     bundle = packed(tmp_path / "home", tmp_path / "bundle")
 
     summary = json.loads((bundle / "eval_summary.json").read_bytes())
@@ -59,7 +59,7 @@ def test_every_figure_of_the_summary_names_its_source(tmp_path: Path) -> None:
     }
 
 
-def test_a_run_without_an_evaluation_is_told_what_is_missing_and_how_to_get_it(tmp_path: Path) -> None:
+def test_a_missing_evaluation_is_named_with_its_command(tmp_path: Path) -> None:
     trained_run(tmp_path / "home")
 
     with pytest.raises(DataError, match=r"predictions\.jsonl is missing") as refused:
@@ -79,7 +79,7 @@ def test_a_failed_run_is_no_evidence(tmp_path: Path) -> None:
     assert refused.value.next_step == "Pack it as a failure report: add --failure-report"
 
 
-def test_a_failure_report_says_so_on_its_face(tmp_path: Path) -> None:
+def test_a_failure_report_is_labelled(tmp_path: Path) -> None:
     trained_run(tmp_path / "home", fails=True)
 
     bundle = pack(tmp_path / "home", is_failure_report=True)
@@ -92,7 +92,7 @@ def test_a_failure_report_says_so_on_its_face(tmp_path: Path) -> None:
     assert "<h1>Failure report: run-1</h1>" in page
 
 
-def test_a_killed_run_can_be_reported_although_it_left_no_manifest(tmp_path: Path) -> None:
+def test_a_killed_run_can_be_reported(tmp_path: Path) -> None:
     run_dir = trained_run(tmp_path / "home")
     run_dir.manifest.unlink()
     with run_dir.metrics.open("ab") as file:
@@ -104,7 +104,7 @@ def test_a_killed_run_can_be_reported_although_it_left_no_manifest(tmp_path: Pat
     assert (bundle / "metrics.jsonl").read_bytes().endswith(b"}\n")
 
 
-def test_a_success_cannot_be_packed_as_a_failure(tmp_path: Path) -> None:
+def test_a_success_is_not_packed_as_failure(tmp_path: Path) -> None:
     evaluated_run(tmp_path / "home")
 
     with pytest.raises(DataError, match="succeeded but is packed as a failure report"):
@@ -112,7 +112,7 @@ def test_a_success_cannot_be_packed_as_a_failure(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", [None, "TODO", "<fill in>", "n/a"])
-def test_a_null_or_a_placeholder_is_refused(tmp_path: Path, value: object) -> None:
+def test_nulls_and_placeholders_are_refused(tmp_path: Path, value: object) -> None:
     run_dir = evaluated_run(tmp_path / "home")
     change_run_json(run_dir, "environment.json", platform=value)
 
@@ -120,7 +120,7 @@ def test_a_null_or_a_placeholder_is_refused(tmp_path: Path, value: object) -> No
         pack(tmp_path / "home")
 
 
-def test_a_run_whose_files_were_changed_is_refused(tmp_path: Path) -> None:
+def test_changed_run_files_are_refused(tmp_path: Path) -> None:
     run_dir = evaluated_run(tmp_path / "home")
     run_dir.metrics.write_bytes(run_dir.metrics.read_bytes().replace(b'"loss": 1.5', b'"loss": 0.5'))
 
@@ -128,7 +128,7 @@ def test_a_run_whose_files_were_changed_is_refused(tmp_path: Path) -> None:
         pack(tmp_path / "home")
 
 
-def test_changed_code_must_bring_its_changes(tmp_path: Path) -> None:
+def test_uncommitted_changes_need_code_diff(tmp_path: Path) -> None:
     run_dir = evaluated_run(tmp_path / "home")
     change_run_json(run_dir, "environment.json", is_dirty=True)
 
@@ -136,7 +136,7 @@ def test_changed_code_must_bring_its_changes(tmp_path: Path) -> None:
         pack(tmp_path / "home")
 
 
-def test_the_rows_can_be_left_out_and_keep_their_hashes(tmp_path: Path) -> None:
+def test_rows_can_be_left_out(tmp_path: Path) -> None:
     bundle = packed(tmp_path / "home", tmp_path / "bundle", options=PackOptions(has_dataset=False))
 
     manifest = json.loads((bundle / "evidence.json").read_bytes())
@@ -148,21 +148,21 @@ def test_the_rows_can_be_left_out_and_keep_their_hashes(tmp_path: Path) -> None:
     ]
 
 
-def test_the_weights_can_be_put_in(tmp_path: Path) -> None:
+def test_weights_can_be_included(tmp_path: Path) -> None:
     bundle = packed(tmp_path / "home", tmp_path / "bundle", options=PackOptions(has_model=True))
 
     assert (bundle / "model" / "model.safetensors").read_bytes() == b"weights" * 10
     assert verify_evidence(bundle).passed
 
 
-def test_a_zip_holds_the_same_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
+def test_a_zip_leaves_no_staging_files(tmp_path: Path) -> None:
     path = packed(tmp_path / "home", tmp_path / "out" / "bundle", is_zip=True)
 
     assert [found.name for found in path.parent.iterdir()] == ["bundle.zip"]
     assert verify_evidence(path).passed
 
 
-def test_packing_again_replaces_the_bundle_and_nothing_else(tmp_path: Path) -> None:
+def test_packing_again_replaces_only_the_bundle(tmp_path: Path) -> None:
     home, target = tmp_path / "home", tmp_path / "bundle"
     packed(home, target)
     pack(home, to=target)
@@ -173,7 +173,7 @@ def test_packing_again_replaces_the_bundle_and_nothing_else(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("place", ["other.zip", "home/runs/run-1/evidence.zip"])
-def test_a_zip_replaces_no_other_file_and_goes_into_no_run(tmp_path: Path, place: str) -> None:
+def test_a_zip_never_replaces_other_files(tmp_path: Path, place: str) -> None:
     evaluated_run(tmp_path / "home")
     (tmp_path / "other.zip").write_text("somebody's")
 
@@ -183,13 +183,13 @@ def test_a_zip_replaces_no_other_file_and_goes_into_no_run(tmp_path: Path, place
     assert (tmp_path / "other.zip").read_text() == "somebody's"
 
 
-def test_a_run_that_is_being_written_is_not_packed(tmp_path: Path) -> None:
+def test_a_running_run_is_not_packed(tmp_path: Path) -> None:
     run_dir = evaluated_run(tmp_path / "home")
 
     with run_dir.held(), pytest.raises(ConflictError, match="being written or packed"):
         pack(tmp_path / "home")
 
 
-def test_a_run_that_does_not_exist_is_not_found(tmp_path: Path) -> None:
+def test_an_unknown_run_is_not_found(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match="no run 'run-1'"):
         pack(tmp_path / "home")

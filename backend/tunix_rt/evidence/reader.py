@@ -62,15 +62,15 @@ class _WithoutNulls(GenerateJsonSchema):
         return self.generate_inner(schema["schema"])
 
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
-        made = super().default_schema(schema)
-        return {key: value for key, value in made.items() if not (key == "default" and value is None)}
+        generated = super().default_schema(schema)
+        return {key: value for key, value in generated.items() if not (key == "default" and value is None)}
 
 
 def schema_of(name: str) -> dict[str, Any]:
     """The JSON Schema with this name."""
     generator = GenerateJsonSchema if name in _NULLABLE else _WithoutNulls
-    made = TYPES[name].json_schema(by_alias=True, schema_generator=generator)
-    return {"$schema": _DIALECT, "$id": f"urn:tunix-rt:schema:{name}", **made}
+    schema = TYPES[name].json_schema(by_alias=True, schema_generator=generator)
+    return {"$schema": _DIALECT, "$id": f"urn:tunix-rt:schema:{name}", **schema}
 
 
 def schema_text(name: str) -> str:

@@ -93,7 +93,7 @@ def get_evidence(evidence_id: EvidenceId, home: OpenHome) -> EvidenceManifest:
 
 @router.post("/{evidence_id}/verify", responses=error_responses(404), response_model_exclude_none=True)
 def verify(evidence_id: EvidenceId, home: OpenHome) -> EvidenceVerdict:
-    """Verify a bundle: hash, validate, recompute and rescore everything. 404 if unknown; 200 even if it fails."""
+    """Verify a bundle: hash, validate, recompute and rescore everything. 404 if unknown; 200 if it fails."""
     return verify_evidence(service.bundle_dir(home.settings, evidence_id))
 
 
