@@ -1,4 +1,4 @@
-"""Bundles from elsewhere: whatever is wrong with one, the verdict says it and nothing else happens."""
+"""Invalid bundles: the verdict names the problem, and nothing is written."""
 
 import json
 import os
@@ -172,7 +172,7 @@ def test_an_invalid_zip_gets_a_verdict(tmp_path: Path) -> None:
 
 
 def listed(bundle: Path, path: str, size_bytes: int) -> None:
-    """A huge sparse file that the bundle's list names."""
+    """A huge sparse file that the manifest lists."""
     with (bundle / path).open("wb") as file:
         file.truncate(size_bytes)
     old = EvidenceManifest.model_validate_json((bundle / "evidence.json").read_bytes())

@@ -1,4 +1,4 @@
-"""`tunix-rt evidence` as people type it."""
+"""The `tunix-rt evidence` commands."""
 
 import json
 import os

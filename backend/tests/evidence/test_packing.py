@@ -1,4 +1,4 @@
-"""Packing: a success brings everything that proves it, or the list of what is missing."""
+"""Packing: a bundle is complete, or the missing files are listed."""
 
 import json
 from pathlib import Path
@@ -175,12 +175,12 @@ def test_packing_again_replaces_only_the_bundle(tmp_path: Path) -> None:
 @pytest.mark.parametrize("place", ["other.zip", "home/runs/run-1/evidence.zip"])
 def test_a_zip_never_replaces_other_files(tmp_path: Path, place: str) -> None:
     evaluated_run(tmp_path / "home")
-    (tmp_path / "other.zip").write_text("somebody's")
+    (tmp_path / "other.zip").write_text("unrelated")
 
     with pytest.raises(ConflictError, match=r"\.zip (contains something other|is inside the run)"):
         pack(tmp_path / "home", to=(tmp_path / place).with_suffix(""), is_zip=True)
 
-    assert (tmp_path / "other.zip").read_text() == "somebody's"
+    assert (tmp_path / "other.zip").read_text() == "unrelated"
 
 
 def test_a_running_run_is_not_packed(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The first steps are trained again from the bundle alone, and compared with what the run wrote down."""
+"""Training the first steps again from the bundle and comparing the logged losses."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from tunix_rt.evidence.verify import VerifyOptions, verify_evidence
 
 
 class Trainer:
-    """Trains with an engine of the test's choice, and remembers what it was asked for."""
+    """Trains with a given engine and records the jobs."""
 
     def __init__(self, engine: WritingEngine) -> None:
         self.engine = engine

@@ -1,4 +1,4 @@
-"""An interval that another NumPy drew is no forgery; any other difference is."""
+"""Bootstrap intervals may differ between NumPy versions; nothing else may."""
 
 from typing import Any
 

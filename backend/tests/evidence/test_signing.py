@@ -1,4 +1,4 @@
-"""A signature says who vouches for a bundle; a key file is all that it takes."""
+"""Signing bundles with a key file."""
 
 import shutil
 from pathlib import Path

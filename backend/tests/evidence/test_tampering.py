@@ -1,4 +1,4 @@
-"""What is changed in a bundle is found: a byte by its hash, a careful lie by what it contradicts."""
+"""Changed bytes are caught by hashes, consistent forgeries by contradictions."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""`tunix-rt models` as people type it."""
+"""The `tunix-rt models` commands."""
 
 import json
 import zipfile

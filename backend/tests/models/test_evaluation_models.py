@@ -1,4 +1,4 @@
-"""The model that an evaluation names: what it is, how it was trained to be asked, and its hash."""
+"""Finding the model that an evaluation names, with its template and its hash."""
 
 from pathlib import Path
 
@@ -45,8 +45,8 @@ def test_the_adapter_of_a_run_uses_its_base(settings: Settings) -> None:
 
 
 def test_an_adapter_on_random_weights_needs_its_engine(settings: Settings) -> None:
-    finished_run(settings.runs_dir / "drawn", is_adapter=True, engine="torch")
-    found = find_model(settings, "drawn")
+    finished_run(settings.runs_dir / "random", is_adapter=True, engine="torch")
+    found = find_model(settings, "random")
     found.require_engine("torch")
     with pytest.raises(ConflictError, match=r"that the torch engine initialized.*Add --engine torch"):
         found.require_engine("jax")

@@ -1,4 +1,4 @@
-"""Registered models wherever a model or its evaluation can be named."""
+"""Registered models can be used wherever a model or its evaluation is named."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A version as one zip file, made in pieces."""
+"""A version as one zip file, streamed in chunks."""
 
 import io
 import zipfile

@@ -1,4 +1,4 @@
-"""The model card, read by the library of the hub that it is written for."""
+"""The model card, as the Hugging Face library reads it."""
 
 from datetime import UTC, datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""How people name a registered model."""
+"""References to registered models."""
 
 import pytest
 from pydantic import TypeAdapter, ValidationError

@@ -1,4 +1,4 @@
-"""The store of registered weights: every file once, whole, and checked when it is read."""
+"""The model store: every file once, intact, and verified when it is read."""
 
 import os
 from pathlib import Path

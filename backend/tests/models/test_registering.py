@@ -1,4 +1,4 @@
-"""From a run or a directory to a registered version."""
+"""Registering runs and directories."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What is needed is not removed; what nobody needs leaves the disk."""
+"""Removing versions that nothing depends on, and collecting their files."""
 
 import json
 import threading
@@ -109,7 +109,7 @@ def test_verifying_finds_damage(store: Home) -> None:
 
 
 def test_garbage_collection_waits_for_registrations(store: Home, tmp_path: Path) -> None:
-    """The lock is what a registration holds from its first file to its row in the database."""
+    """A registration holds the lock from its first file to its database row."""
     files = ModelStore(store.settings.models_dir)
     collected = threading.Event()
 

@@ -1,4 +1,4 @@
-"""OpenAI's own client against a real server and a real, tiny model that always writes the same text."""
+"""OpenAI's client against a real server and a tiny model that always generates the same text."""
 
 import os
 import signal
@@ -54,7 +54,7 @@ def client(server: LiveServer) -> Iterator[OpenAI]:
 
 
 def pids_of(home: Path) -> list[int]:
-    """The processes of the models of this home."""
+    """The model processes of this home directory."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -67,7 +67,7 @@ def pids_of(home: Path) -> list[int]:
 
 
 def wait_for_process(home: Path) -> int:
-    """The process of a model, as soon as there is one."""
+    """Wait for a model process."""
     deadline = time.monotonic() + DEADLINE_S
     while time.monotonic() < deadline:
         if found := pids_of(home):

@@ -1,4 +1,4 @@
-"""Clients that leave and processes that die, over real connections; the model's process has no model."""
+"""Disconnects and crashes over real connections; the model process has no model."""
 
 import json
 import socket

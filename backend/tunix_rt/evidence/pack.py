@@ -57,133 +57,16 @@ _REBUILD = (
 )
 
 
+_NOT_IN_AN_ID = re.compile(r"[^A-Za-z0-9._-]+")
+_MAX_SHOWN = 20
+
+
 @dataclass(frozen=True)
 class PackOptions:
     """Which large files a bundle contains."""
 
     has_model: bool = False
     has_dataset: bool = True
-
-
-class BundleBuilder:
-    """Fills a bundle from a run directory. Missing files are skipped; the checks report them."""
-
-    def __init__(
-        self, settings: Settings, run_dir: RunDir, writer: BundleWriter, options: PackOptions
-    ) -> None:
-        self._settings = settings
-        self._run_dir = run_dir
-        self._writer = writer
-        self._wanted = options
-        self.left_out: list[LeftOutFile] = []
-
-    def build(self) -> RunManifest | None:
-        """Write everything but the page and the crate. Returns the run's manifest; None if it never ended."""
-        manifest = read_manifest(self._run_dir)
-        self._run_files(manifest)
-        if manifest is not None:
-            with open_bundle(self._writer.directory) as copied:
-                contents = Contents(copied)
-                self._derived_files(contents, manifest)
-                self._evaluation(contents, manifest)
-            self._dataset(manifest)
-        return manifest
-
-    def _run_files(self, manifest: RunManifest | None) -> None:
-        """Copy the files of the run unchanged."""
-        for kind in KINDS:
-            source = self._run_dir.path / kind.pattern
-            if kind.is_from_run and source.is_file():
-                self._copy(kind.pattern, source, is_truncated=manifest is None and kind.is_lines)
-        if manifest is not None:
-            for path, digest in manifest.files.items():
-                self._copy_or_explain(path, digest)
-
-    def _derived_files(self, contents: Contents, manifest: RunManifest) -> None:
-        """Write the files that are derived from the files of the run."""
-        if not (contents.has("environment.json") and contents.has("recipe.resolved.json")):
-            return
-        environment, recipe = contents.environment(), contents.recipe()
-        self._writer.write("env_snapshot.txt", environment_text(environment).encode())
-        self._writer.write("gpu_snapshot.txt", devices_text(environment).encode())
-        lock = lock_text(environment)
-        if lock is not None:
-            self._writer.write("requirements.lock.txt", lock.encode())
-        if manifest.status == "succeeded":
-            self._json("provenance.intoto.json", statement(manifest, environment, recipe).to_json())
-
-    def _evaluation(self, contents: Contents, manifest: RunManifest) -> None:
-        """Write the eval set, the request and log of the evaluation, and the summary."""
-        if not contents.has("evaluation.json"):
-            return
-        evaluation = contents.evaluation()
-        try:
-            items = items_of(self._settings, evaluation)
-        except ConflictError:
-            return  # the eval set cannot be found
-        self._writer.write("evalset.jsonl", "".join(f"{item_json(item)}\n" for item in items).encode())
-        evaluation_dir = EvaluationDir(self._settings.evaluations_dir / str(evaluation.evaluation_id))
-        for path, source in (
-            ("eval_request.json", evaluation_dir.request),
-            ("eval_log.jsonl", evaluation_dir.batches),
-        ):
-            if source.is_file():
-                self._writer.copy(path, source)
-        summary = (
-            eval_summary(manifest, contents.curve(), evaluation) if contents.has("metrics.jsonl") else None
-        )
-        if summary is not None:
-            self._json("eval_summary.json", summary.to_json())
-
-    def _dataset(self, manifest: RunManifest) -> None:
-        """Write the rows, or their hashes and how to rebuild them."""
-        try:
-            dataset = get_dataset(self._settings.datasets_dir, manifest.dataset)
-        except (NotFoundError, DataError):
-            return
-        folder = dataset_dir(self._settings.datasets_dir, manifest.dataset)
-        self._writer.copy("dataset/manifest.json", folder / "manifest.json")
-        if (folder / "README.md").is_file():
-            self._writer.copy("dataset/README.md", folder / "README.md")
-        self._json("dataset/croissant.json", croissant(dataset).to_json())
-        for split in dataset.splits:
-            path = f"dataset/{split.filename}"
-            if self._wanted.has_dataset:
-                self._writer.copy(path, folder / split.filename)
-            else:
-                self.left_out.append(LeftOutFile(path=path, sha256=split.sha256, reason=_REBUILD))
-
-    def _copy_or_explain(self, path: str, digest: str) -> None:
-        source = self._run_dir.path / path
-        if path.startswith(_MODEL) and self._wanted.has_model and kind_of(path) is not None:
-            if source.is_file():
-                self._writer.copy(path, source)
-            return
-        if kind_of(path) is None or path.startswith(_MODEL):
-            self.left_out.append(LeftOutFile(path=path, sha256=digest, reason=_reason(path)))
-
-    def _copy(self, path: str, source: Path, *, is_truncated: bool) -> None:
-        if not is_truncated:
-            self._writer.copy(path, source)
-            return
-        # The process was killed: the last line may be incomplete. A resume drops it as well.
-        content = source.read_bytes()
-        self._writer.write(path, content[: content.rfind(b"\n") + 1])
-
-    def _json(self, path: str, value: object) -> None:
-        self._writer.write(path, json_text(value).encode())
-
-
-def _reason(path: str) -> str:
-    if path.startswith(_MODEL):
-        return "Part of the trained model: pack again with --with-model, or take it from the run's directory."
-    if path.startswith(_CHECKPOINTS):
-        return "A resumable state: it is in the run's directory, and nothing here depends on it."
-    return "Not needed to check the run: it is in the run's directory."
-
-
-_NOT_IN_AN_ID = re.compile(r"[^A-Za-z0-9._-]+")
-_MAX_SHOWN = 20
 
 
 @dataclass(frozen=True)
@@ -278,6 +161,120 @@ def _write_bundle(
         sign_bundle(staged, request.private_key)
     writer.write_sums()
     return manifest
+
+
+class BundleBuilder:
+    """Fills a bundle from a run directory. Missing files are skipped; the checks report them."""
+
+    def __init__(
+        self, settings: Settings, run_dir: RunDir, writer: BundleWriter, options: PackOptions
+    ) -> None:
+        self._settings = settings
+        self._run_dir = run_dir
+        self._writer = writer
+        self._options = options
+        self.left_out: list[LeftOutFile] = []
+
+    def build(self) -> RunManifest | None:
+        """Write everything but the page and the crate. Returns the run's manifest; None if it never ended."""
+        manifest = read_manifest(self._run_dir)
+        self._copy_run_files(manifest)
+        if manifest is not None:
+            with open_bundle(self._writer.directory) as copied:
+                contents = Contents(copied)
+                self._write_derived_files(contents, manifest)
+                self._write_evaluation(contents, manifest)
+            self._write_dataset(manifest)
+        return manifest
+
+    def _copy_run_files(self, manifest: RunManifest | None) -> None:
+        """Copy the files of the run unchanged."""
+        for kind in KINDS:
+            source = self._run_dir.path / kind.pattern
+            if not (kind.is_from_run and source.is_file()):
+                continue
+            if manifest is None and kind.is_lines:
+                # The process was killed: the last line may be incomplete. A resume drops it as well.
+                content = source.read_bytes()
+                self._writer.write(kind.pattern, content[: content.rfind(b"\n") + 1])
+            else:
+                self._writer.copy(kind.pattern, source)
+        if manifest is not None:
+            for path, digest in manifest.files.items():
+                self._copy_or_explain(path, digest)
+
+    def _write_derived_files(self, contents: Contents, manifest: RunManifest) -> None:
+        """Write the files that are derived from the files of the run."""
+        if not (contents.has("environment.json") and contents.has("recipe.resolved.json")):
+            return
+        environment, recipe = contents.environment(), contents.recipe()
+        self._writer.write("env_snapshot.txt", environment_text(environment).encode())
+        self._writer.write("gpu_snapshot.txt", devices_text(environment).encode())
+        lock = lock_text(environment)
+        if lock is not None:
+            self._writer.write("requirements.lock.txt", lock.encode())
+        if manifest.status == "succeeded":
+            self._json("provenance.intoto.json", statement(manifest, environment, recipe).to_json())
+
+    def _write_evaluation(self, contents: Contents, manifest: RunManifest) -> None:
+        """Write the eval set, the request and log of the evaluation, and the summary."""
+        if not contents.has("evaluation.json"):
+            return
+        evaluation = contents.evaluation()
+        try:
+            items = items_of(self._settings, evaluation)
+        except ConflictError:
+            return  # the eval set cannot be found
+        self._writer.write("evalset.jsonl", "".join(f"{item_json(item)}\n" for item in items).encode())
+        evaluation_dir = EvaluationDir(self._settings.evaluations_dir / str(evaluation.evaluation_id))
+        for path, source in (
+            ("eval_request.json", evaluation_dir.request),
+            ("eval_log.jsonl", evaluation_dir.batches),
+        ):
+            if source.is_file():
+                self._writer.copy(path, source)
+        if contents.has("metrics.jsonl"):
+            summary = eval_summary(manifest, contents.curve(), evaluation)
+            if summary is not None:
+                self._json("eval_summary.json", summary.to_json())
+
+    def _write_dataset(self, manifest: RunManifest) -> None:
+        """Write the rows, or their hashes and how to rebuild them."""
+        try:
+            dataset = get_dataset(self._settings.datasets_dir, manifest.dataset)
+        except (NotFoundError, DataError):
+            return
+        folder = dataset_dir(self._settings.datasets_dir, manifest.dataset)
+        self._writer.copy("dataset/manifest.json", folder / "manifest.json")
+        if (folder / "README.md").is_file():
+            self._writer.copy("dataset/README.md", folder / "README.md")
+        self._json("dataset/croissant.json", croissant(dataset).to_json())
+        for split in dataset.splits:
+            path = f"dataset/{split.filename}"
+            if self._options.has_dataset:
+                self._writer.copy(path, folder / split.filename)
+            else:
+                self.left_out.append(LeftOutFile(path=path, sha256=split.sha256, reason=_REBUILD))
+
+    def _copy_or_explain(self, path: str, digest: str) -> None:
+        source = self._run_dir.path / path
+        if path.startswith(_MODEL) and self._options.has_model and kind_of(path) is not None:
+            if source.is_file():
+                self._writer.copy(path, source)
+            return
+        if kind_of(path) is None or path.startswith(_MODEL):
+            self.left_out.append(LeftOutFile(path=path, sha256=digest, reason=_reason(path)))
+
+    def _json(self, path: str, value: object) -> None:
+        self._writer.write(path, json_text(value).encode())
+
+
+def _reason(path: str) -> str:
+    if path.startswith(_MODEL):
+        return "Part of the trained model: pack again with --with-model, or take it from the run's directory."
+    if path.startswith(_CHECKPOINTS):
+        return "A resumable state: it is in the run's directory, and nothing here depends on it."
+    return "Not needed to check the run: it is in the run's directory."
 
 
 def _headline(staged: Path, run_id: str, run: RunManifest | None) -> str:

@@ -34,10 +34,12 @@ from tunix_rt.evidence.types import (
 )
 
 _MAX_PROBLEMS = 1_000
-_MANIFEST = "run_manifest.json"
 
 Replay = Callable[[Bundle, EvidenceManifest], Check]
 """Trains the first steps again; passed in by callers that may load an engine."""
+
+FindProblems = Callable[[Contents, EvidenceManifest], Iterator[str]]
+"""Yields one line per contradiction."""
 
 
 @dataclass(frozen=True)
@@ -126,72 +128,51 @@ def _checks(bundle: Bundle, options: VerifyOptions) -> _Steps:
         yield from skipped_checks()
         return manifest
     content = []
-    for check in content_checks(bundle, manifest):
+    for check in _content_checks(bundle, manifest):
         content.append(check)
         yield check
     if options.replay is not None:
-        yield _run_replay(options.replay, bundle, manifest, content)
+        if any(check.status == "failed" for check in content):
+            yield skipped("replay", "not trained again: another check failed")
+        else:
+            yield options.replay(bundle, manifest)
     return manifest
 
 
-def content_checks(bundle: Bundle, manifest: EvidenceManifest) -> Iterator[Check]:
-    """The checks of the contents, for files that are known to be unchanged."""
+def _content_checks(bundle: Bundle, manifest: EvidenceManifest) -> Iterator[Check]:
+    """Check the contents of files that are known to be unchanged.
+
+    A check is skipped if its files are missing, and fails if they cannot be read.
+    """
     contents = Contents(bundle)
-    checks = _ContentChecks(contents, manifest)
-    yield check_complete(contents, manifest)
-    yield check_contents(contents, manifest)
-    yield checks.problems("run", run_problems, (_MANIFEST,))
-    dataset_files = (_MANIFEST, "dataset/manifest.json", "dataset/croissant.json")
-    yield checks.problems("dataset", dataset_problems, dataset_files)
-    yield checks.problems("figures", metrics_problems, (_MANIFEST, "metrics.jsonl", *_of_success(manifest)))
-    yield checks.check("scores", check_scores, ("evaluation.json", "evalset.jsonl", "predictions.jsonl"))
 
-
-def _of_success(manifest: EvidenceManifest) -> tuple[str, ...]:
-    return () if manifest.kind == "failure-report" else ("eval_summary.json", "evaluation.json")
-
-
-def _run_replay(replay: Replay, bundle: Bundle, manifest: EvidenceManifest, checks: list[Check]) -> Check:
-    if any(check.status == "failed" for check in checks):
-        return skipped("replay", "not trained again: another check failed")
-    return replay(bundle, manifest)
-
-
-_DETAILS: dict[CheckName, str] = {
-    "run": "manifest, events, environment, evaluation and provenance",
-    "dataset": "hashes, rows and Croissant",
-    "figures": "losses, steps, memory and speed, recomputed",
-}
-
-
-@dataclass(frozen=True)
-class _ContentChecks:
-    """Runs checks whose files are present; a file that cannot be read fails its check."""
-
-    contents: Contents
-    manifest: EvidenceManifest
-
-    def problems(
-        self,
-        name: CheckName,
-        find: Callable[[Contents, EvidenceManifest], Iterator[str]],
-        needs: tuple[str, ...],
-    ) -> Check:
-        def run(contents: Contents) -> Check:
-            found = [
-                BundleProblem(detail=problem)
-                for problem in islice(find(contents, self.manifest), _MAX_PROBLEMS)
-            ]
-            return check_of(name, _DETAILS[name], found)
-
-        return self.check(name, run, needs)
-
-    def check(self, name: CheckName, run: Callable[[Contents], Check], needs: tuple[str, ...]) -> Check:
-        missing = [path for path in needs if not self.contents.has(path)]
+    def check(name: CheckName, run: Callable[[], Check], *needs: str) -> Check:
+        missing = [path for path in needs if not contents.has(path)]
         if missing:
             return skipped(name, f"not checked: {missing[0]} is missing")
         try:
-            return run(self.contents)
+            return run()
         except DataError as error:
             problem = BundleProblem(detail=error.detail, next_step=error.next_step)
             return check_of(name, "", [problem])
+
+    def consistent(name: CheckName, detail: str, find: FindProblems, *needs: str) -> Check:
+        def run() -> Check:
+            found = islice(find(contents, manifest), _MAX_PROBLEMS)
+            return check_of(name, detail, [BundleProblem(detail=problem) for problem in found])
+
+        return check(name, run, "run_manifest.json", *needs)
+
+    yield check_complete(contents, manifest)
+    yield check_contents(contents, manifest)
+    yield consistent("run", "manifest, events, environment, evaluation and provenance", run_problems)
+    dataset_files = ("dataset/manifest.json", "dataset/croissant.json")
+    yield consistent("dataset", "hashes, rows and Croissant", dataset_problems, *dataset_files)
+    figure_files = ["metrics.jsonl"]
+    if manifest.kind != "failure-report":
+        figure_files += ["eval_summary.json", "evaluation.json"]
+    yield consistent(
+        "figures", "losses, steps, memory and speed, recomputed", metrics_problems, *figure_files
+    )
+    score_files = ("evaluation.json", "evalset.jsonl", "predictions.jsonl")
+    yield check("scores", lambda: check_scores(contents), *score_files)
