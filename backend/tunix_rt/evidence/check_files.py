@@ -28,13 +28,13 @@ from tunix_rt.evidence.types import (
     sums_text,
 )
 
-_TAKE_ANOTHER_COPY = "Get another copy of the bundle from where it was published."
+_GET_ANOTHER_COPY = "Get another copy of the bundle from where it was published."
 _REMOVE_UNLISTED = "Move the unlisted files out of the bundle, or get another copy of it."
 
 
 def check_container(bundle: Bundle) -> Check:
     """Only regular files, and no path leads out of the bundle."""
-    problems = [BundleProblem(detail=problem, next_step=_TAKE_ANOTHER_COPY) for problem in bundle.problems]
+    problems = [BundleProblem(detail=problem, next_step=_GET_ANOTHER_COPY) for problem in bundle.problems]
     total = sum(bundle.sizes.values())
     return check_of("container", f"{len(bundle.sizes):,} files, {total:,} bytes", problems)
 
@@ -63,7 +63,7 @@ def check_files(bundle: Bundle, manifest: EvidenceManifest) -> Generator[int, No
             if problem := _byte_problem(bundle, file, owners):
                 found.append(f"{file.path} {problem}")
             yield bundle.sizes[file.path]
-    problems += [BundleProblem(detail=problem, next_step=_TAKE_ANOTHER_COPY) for problem in found]
+    problems += [BundleProblem(detail=problem, next_step=_GET_ANOTHER_COPY) for problem in found]
     detail = f"{len(manifest.files):,} files, {manifest.size_bytes:,} bytes hashed"
     return check_of("files", detail, problems)
 
@@ -72,7 +72,7 @@ def check_sums(bundle: Bundle, manifest: EvidenceManifest) -> Check:
     """SHA256SUMS has the same hashes, including those of the unlisted files."""
     if SUMS_FILE not in bundle.sizes:
         return check_of(
-            "sums", SUMS_FILE, [BundleProblem(detail=f"{SUMS_FILE} is missing", next_step=_TAKE_ANOTHER_COPY)]
+            "sums", SUMS_FILE, [BundleProblem(detail=f"{SUMS_FILE} is missing", next_step=_GET_ANOTHER_COPY)]
         )
     hashes = {file.path: file.sha256 for file in manifest.files}
     for path in UNLISTED_FILES:
@@ -83,7 +83,7 @@ def check_sums(bundle: Bundle, manifest: EvidenceManifest) -> Check:
     problems = []
     if stated != sums_text(hashes):
         detail = f"{SUMS_FILE} does not have the hashes of these files"
-        problems.append(BundleProblem(detail=detail, next_step=_TAKE_ANOTHER_COPY))
+        problems.append(BundleProblem(detail=detail, next_step=_GET_ANOTHER_COPY))
     return check_of("sums", f"{len(hashes):,} sums", problems)
 
 
@@ -104,9 +104,9 @@ def _manifest(bundle: Bundle) -> EvidenceManifest:
     try:
         manifest = EvidenceManifest.model_validate_json(text)
     except ValidationError as error:
-        raise DataError(f"{EVIDENCE_FILE}: {first_problem(error)}.", next_step=_TAKE_ANOTHER_COPY) from error
+        raise DataError(f"{EVIDENCE_FILE}: {first_problem(error)}.", next_step=_GET_ANOTHER_COPY) from error
     if manifest.content_hash != manifest.expected_hash() or manifest.to_bytes() != text:
-        raise DataError(f"{EVIDENCE_FILE} was changed after it was written.", next_step=_TAKE_ANOTHER_COPY)
+        raise DataError(f"{EVIDENCE_FILE} was changed after it was written.", next_step=_GET_ANOTHER_COPY)
     return manifest
 
 

@@ -38,7 +38,7 @@ _MAX_PROBLEMS = 1_000
 Replay = Callable[[Bundle, EvidenceManifest], Check]
 """Trains the first steps again; passed in by callers that may load an engine."""
 
-FindProblems = Callable[[Contents, EvidenceManifest], Iterator[str]]
+_FindProblems = Callable[[Contents, EvidenceManifest], Iterator[str]]
 """Yields one line per contradiction."""
 
 
@@ -156,7 +156,7 @@ def _content_checks(bundle: Bundle, manifest: EvidenceManifest) -> Iterator[Chec
             problem = BundleProblem(detail=error.detail, next_step=error.next_step)
             return check_of(name, "", [problem])
 
-    def consistent(name: CheckName, detail: str, find: FindProblems, *needs: str) -> Check:
+    def consistent(name: CheckName, detail: str, find: _FindProblems, *needs: str) -> Check:
         def run() -> Check:
             found = islice(find(contents, manifest), _MAX_PROBLEMS)
             return check_of(name, detail, [BundleProblem(detail=problem) for problem in found])

@@ -107,9 +107,8 @@ def version_detail(home: Home, version_id: UUID) -> VersionDetail:
 
 def files_of(home: Home, version_id: UUID) -> ModelTree:
     """The files of a version, with sizes and hashes."""
-    return ModelStore(home.settings.models_dir).tree(
-        ModelRepository(home.database).version(version_id).content_hash
-    )
+    version = ModelRepository(home.database).version(version_id)
+    return ModelStore(home.settings.models_dir).tree(version.content_hash)
 
 
 def _require_unused(home: Home, version: ModelVersion) -> None:

@@ -1,6 +1,7 @@
 """SQL queries for models, versions, aliases and what refers to a version."""
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
@@ -9,7 +10,6 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Engine,
-    Row,
     Select,
     delete,
     func,
@@ -66,83 +66,76 @@ def read_versions(connection: Connection, chosen: Select[Any]) -> tuple[ModelVer
     """Execute the selection and add tags and aliases."""
     rows = connection.execute(chosen).all()
     pks = [row.pk for row in rows]
-    tags = _tags(connection, pks)
-    aliases = _aliases(connection, pks)
-    return tuple(_version(row, tags.get(row.pk, {}), aliases.get(row.pk, [])) for row in rows)
+    tags: dict[int, dict[str, str]] = defaultdict(dict)
+    tag_rows = select(model_tags).where(model_tags.c.version_pk.in_(pks)).order_by(model_tags.c.name)
+    for pk, name, value in connection.execute(tag_rows):
+        tags[pk][name] = value
+    aliases: dict[int, list[str]] = defaultdict(list)
+    alias_rows = (
+        select(model_aliases.c.version_pk, model_aliases.c.alias)
+        .where(model_aliases.c.version_pk.in_(pks))
+        .order_by(model_aliases.c.alias)
+    )
+    for pk, alias in connection.execute(alias_rows):
+        aliases[pk].append(alias)
+    records = [VersionRecord.model_validate_json(row.record) for row in rows]
+    return tuple(
+        ModelVersion(
+            id=row.id,
+            model=row.model,
+            version=row.version,
+            label=row.label,
+            kind=row.kind,
+            content_hash=row.content_hash,
+            size_bytes=row.size_bytes,
+            num_files=row.num_files,
+            markup=record.markup,
+            lineage=record.lineage,
+            notes=row.notes,
+            tags=tags[row.pk],
+            aliases=tuple(aliases[row.pk]),
+            created_at=row.created_at,
+        )
+        for row, record in zip(rows, records, strict=True)
+    )
 
 
 def read_models(connection: Connection, chosen: Select[Any]) -> tuple[RegisteredModel, ...]:
     """Execute the selection and add what is derived from the versions."""
     rows = connection.execute(chosen).all()
     pks = [row.pk for row in rows]
-    counted = (
-        select(model_versions.c.model_pk, func.count().label("n"), func.max(model_versions.c.version))
+    version_counts = (
+        select(model_versions.c.model_pk, func.count(), func.max(model_versions.c.version))
         .where(model_versions.c.model_pk.in_(pks))
         .group_by(model_versions.c.model_pk)
     )
-    counts = {pk: (num_versions, latest) for pk, num_versions, latest in connection.execute(counted)}
-    pointed = (
+    counts = {pk: (num_versions, latest) for pk, num_versions, latest in connection.execute(version_counts)}
+    alias_rows = (
         select(model_aliases.c.model_pk, model_aliases.c.alias, model_versions.c.version)
         .join(model_versions, model_versions.c.pk == model_aliases.c.version_pk)
         .where(model_aliases.c.model_pk.in_(pks))
         .order_by(model_aliases.c.alias)
     )
-    aliases: dict[int, dict[str, int]] = {}
-    for pk, alias, version in connection.execute(pointed):
-        aliases.setdefault(pk, {})[alias] = version
-    return tuple(_model(row, *counts.get(row.pk, (0, None)), aliases.get(row.pk, {})) for row in rows)
-
-
-def _tags(connection: Connection, pks: Sequence[int]) -> dict[int, dict[str, str]]:
-    chosen = select(model_tags).where(model_tags.c.version_pk.in_(pks)).order_by(model_tags.c.name)
-    tags: dict[int, dict[str, str]] = {}
-    for pk, name, value in connection.execute(chosen):
-        tags.setdefault(pk, {})[name] = value
-    return tags
-
-
-def _aliases(connection: Connection, pks: Sequence[int]) -> dict[int, list[str]]:
-    chosen = select(model_aliases.c.version_pk, model_aliases.c.alias).where(
-        model_aliases.c.version_pk.in_(pks)
-    )
-    aliases: dict[int, list[str]] = {}
-    for pk, alias in connection.execute(chosen.order_by(model_aliases.c.alias)):
-        aliases.setdefault(pk, []).append(alias)
-    return aliases
-
-
-def _version(row: Row[Any], tags: dict[str, str], aliases: list[str]) -> ModelVersion:
-    record = VersionRecord.model_validate_json(row.record)
-    return ModelVersion(
-        id=row.id,
-        model=row.model,
-        version=row.version,
-        label=row.label,
-        kind=row.kind,
-        content_hash=row.content_hash,
-        size_bytes=row.size_bytes,
-        num_files=row.num_files,
-        markup=record.markup,
-        lineage=record.lineage,
-        notes=row.notes,
-        tags=tags,
-        aliases=tuple(aliases),
-        created_at=row.created_at,
-    )
-
-
-def _model(row: Row[Any], num_versions: int, latest: int | None, aliases: dict[str, int]) -> RegisteredModel:
-    return RegisteredModel(
-        id=row.id,
-        name=row.name,
-        description=row.description,
-        task_type=row.task_type,
-        created_at=row.created_at,
-        updated_at=row.updated_at,
-        num_versions=num_versions,
-        latest_version=latest,
-        aliases=aliases,
-    )
+    aliases: dict[int, dict[str, int]] = defaultdict(dict)
+    for pk, alias, version in connection.execute(alias_rows):
+        aliases[pk][alias] = version
+    found = []
+    for row in rows:
+        num_versions, latest = counts.get(row.pk, (0, None))
+        found.append(
+            RegisteredModel(
+                id=row.id,
+                name=row.name,
+                description=row.description,
+                task_type=row.task_type,
+                created_at=row.created_at,
+                updated_at=row.updated_at,
+                num_versions=num_versions,
+                latest_version=latest,
+                aliases=aliases[row.pk],
+            )
+        )
+    return tuple(found)
 
 
 def evaluations_of(engine: Engine, version: ModelVersion) -> tuple[EvaluationSummary, ...]:
