@@ -71,7 +71,7 @@ def test_a_damaged_file_is_named(store: ModelStore, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"weights is not what was registered.*Register the same model again"):
         store.checkout(content_hash)
     assert store.problems(store.tree(content_hash)) == [
-        "weights: is not what was registered: its hash is another"
+        "weights: is not what was registered: its hash differs"
     ]
 
 

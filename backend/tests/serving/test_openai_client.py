@@ -156,7 +156,7 @@ def test_answers_can_be_sent_back(client: OpenAI) -> None:
     [
         ({"logprobs": True}, "logprobs"),
         ({"temperature": 0, "n": 2}, "needs a temperature above 0"),
-        ({"max_tokens": 1, "max_completion_tokens": 2}, "mean the same"),
+        ({"max_tokens": 1, "max_completion_tokens": 2}, "are aliases"),
         ({"messages": [{"role": "user", "content": "word " * 16_384}]}, "the model takes 16384"),
         ({"messages": [{"role": "assistant", "content": "42"}]}, "Turns must alternate"),
         ({"messages": [{"role": "user", "content": "?", "name": "Ada"}]}, "name"),
@@ -175,5 +175,5 @@ def test_unsupported_requests_are_refused(client: OpenAI, fields: dict[str, obje
 
 @pytest.mark.parametrize("name", ["nobody", "../runs/sums", "sums/../sums", ".", "..", "adder@worst"])
 def test_unknown_names_are_refused(client: OpenAI, name: str) -> None:
-    with pytest.raises(openai.NotFoundError, match="no registered model and no finished run"):
+    with pytest.raises(openai.NotFoundError, match="not a registered model or a finished run"):
         client.chat.completions.create(model=name, messages=QUESTION)

@@ -35,7 +35,7 @@ def test_versions_aliases_and_finished_runs_are_listed(registry: Home) -> None:
 def test_a_name_means_weights_that_never_change(registry: Home) -> None:
     means = {"adder": "adder:2", "adder@best": "adder:1", "adder:1": "adder:1", "sums": "sums"}
     assert {name: find_served(registry, name).root for name in means} == means
-    registry.models.set_alias(ModelReference("adder", version=2), "best")
+    ModelRepository(registry.database).set_alias(ModelReference("adder", version=2), "best")
     assert find_served(registry, "adder@best").root == "adder:2"
 
 
