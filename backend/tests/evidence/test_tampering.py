@@ -151,7 +151,7 @@ def test_other_weights_are_caught(tmp_path: Path) -> None:
     verdict = verify_evidence(bundle)
 
     assert [problem.detail for problem in verdict.problems] == [
-        "the weights in model/ are not those that answered"
+        "the weights in model/ are not those that were evaluated"
     ]
 
 
