@@ -22,9 +22,7 @@ def settings(sqlite_template: Path, tmp_path: Path) -> Settings:
     return sqlite_home(sqlite_template, tmp_path / "home")
 
 
-def test_a_run_is_packed_listed_verified_and_downloaded(
-    client: TestClient, settings: Settings, tmp_path: Path
-) -> None:
+def test_pack_list_verify_download(client: TestClient, settings: Settings, tmp_path: Path) -> None:
     evaluated_run(settings.home_dir)
     assert client.get(EVIDENCE).json()["data"] == []
 
@@ -49,7 +47,7 @@ def test_a_run_is_packed_listed_verified_and_downloaded(
     assert "evidence.json" in zipfile.ZipFile(io.BytesIO(answer.content)).namelist()
 
 
-def test_a_file_of_a_bundle_can_be_looked_at_and_runs_nothing(client: TestClient, settings: Settings) -> None:
+def test_bundle_files_are_served_sandboxed(client: TestClient, settings: Settings) -> None:
     evaluated_run(settings.home_dir)
     client.post(f"{EVIDENCE}/pack", json={"run_id": RUN})
 
@@ -64,7 +62,7 @@ def test_a_file_of_a_bundle_can_be_looked_at_and_runs_nothing(client: TestClient
         error_of(client.get(f"{EVIDENCE}/{RUN}/files/{path}"), 404)
 
 
-def test_a_run_without_proof_is_told_what_is_missing(client: TestClient, settings: Settings) -> None:
+def test_missing_files_are_named(client: TestClient, settings: Settings) -> None:
     trained_run(settings.home_dir)
 
     error = error_of(client.post(f"{EVIDENCE}/pack", json={"run_id": RUN}), 422)
@@ -73,7 +71,7 @@ def test_a_run_without_proof_is_told_what_is_missing(client: TestClient, setting
     assert error["next_step"].startswith("Evaluate it")
 
 
-def test_what_does_not_exist_is_not_found(client: TestClient) -> None:
+def test_unknown_bundles_are_not_found(client: TestClient) -> None:
     error_of(client.post(f"{EVIDENCE}/pack", json={"run_id": "nothing"}), 404)
     error_of(client.get(f"{EVIDENCE}/nothing"), 404)
     error_of(client.get(f"{EVIDENCE}/nothing/download"), 404)
@@ -82,9 +80,7 @@ def test_what_does_not_exist_is_not_found(client: TestClient) -> None:
     error_of(client.post(f"{EVIDENCE}/pack", json={"run_id": "../x"}), 422)
 
 
-def test_a_bundle_that_was_changed_is_listed_as_damaged_and_fails(
-    client: TestClient, settings: Settings
-) -> None:
+def test_a_changed_bundle_is_listed_as_damaged(client: TestClient, settings: Settings) -> None:
     evaluated_run(settings.home_dir)
     client.post(f"{EVIDENCE}/pack", json={"run_id": RUN})
     path = settings.evidence_dir / RUN / "evidence.json"

@@ -1,4 +1,4 @@
-"""Bundles from elsewhere: whatever is wrong with one, the verdict says it and nothing else happens."""
+"""Invalid bundles: the verdict names the problem, and nothing is written."""
 
 import json
 import os
@@ -59,7 +59,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "longer": (lambda bundle: (bundle / "log.txt").write_bytes(bytes(999)), "log.txt has 999 bytes, not "),
     "swapped": (swap, "log.txt has the bytes of plan.json"),
     "a link": (lambda bundle: (bundle / "more").symlink_to("/etc/passwd"), "more is a link"),
-    "a pipe": (lambda bundle: os.mkfifo(bundle / "pipe"), "pipe is no plain file"),
+    "a pipe": (lambda bundle: os.mkfifo(bundle / "pipe"), "pipe is not a regular file"),
     "no list": (lambda bundle: (bundle / "evidence.json").unlink(), "There is no evidence.json."),
     "no sums": (lambda bundle: (bundle / "SHA256SUMS").unlink(), "SHA256SUMS is missing"),
     "an empty list": (
@@ -74,32 +74,32 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_bundle_is_told_what_is_wrong_with_it(bundle: Path, damage: str) -> None:
-    harm, told = DAMAGES[damage]
+def test_damage_is_named(bundle: Path, damage: str) -> None:
+    harm, expected = DAMAGES[damage]
     harm(bundle)
 
-    assert first_problem(verify_evidence(bundle)).startswith(told)
+    assert first_problem(verify_evidence(bundle)).startswith(expected)
 
 
-def test_a_bundle_of_a_newer_version_is_not_called_damaged(bundle: Path) -> None:
+def test_a_newer_version_is_not_reported_as_damage(bundle: Path) -> None:
     path = bundle / "evidence.json"
     newer = json.loads(path.read_bytes()) | {"evidence_version": "2", "tunix_rt_version": "9.0.0"}
     path.write_text(json.dumps(newer))
 
     problem = verify_evidence(bundle).problems[0]
 
-    assert problem.detail == "The bundle has evidence version '2'; this tunix-rt knows version '1'."
-    assert problem.next_step == "Check it with the tunix-rt that packed it (9.0.0), or a newer one."
+    assert problem.detail == "The bundle has evidence version '2'; this tunix-rt supports version '1'."
+    assert problem.next_step == "Verify it with the tunix-rt that packed it (9.0.0) or a newer one."
 
 
-def test_a_list_that_names_a_path_outside_is_refused(bundle: Path) -> None:
+def test_a_listed_path_outside_is_refused(bundle: Path) -> None:
     path = bundle / "evidence.json"
     path.write_text(path.read_text().replace('"path": "log.txt"', '"path": "../log.txt"'))
 
-    assert "is no path inside a directory" in first_problem(verify_evidence(bundle))
+    assert "is not a path inside a directory" in first_problem(verify_evidence(bundle))
 
 
-def test_nothing_at_all_is_not_found(tmp_path: Path) -> None:
+def test_a_missing_bundle_is_not_found(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match="There is no bundle"):
         verify_evidence(tmp_path / "nothing")
 
@@ -122,7 +122,7 @@ def link_entry() -> zipfile.ZipInfo:
 
 
 @pytest.mark.parametrize(
-    ("entry", "told"),
+    ("entry", "expected"),
     [
         (zipfile.ZipInfo("../outside.txt"), "the entry '../outside.txt' leads out of the bundle"),
         (zipfile.ZipInfo("/outside.txt"), "the entry '/outside.txt' is an absolute path"),
@@ -132,26 +132,24 @@ def link_entry() -> zipfile.ZipInfo:
     ],
     ids=["parent", "absolute", "drive", "backslash", "link"],
 )
-def test_an_entry_that_leads_elsewhere_is_refused_and_nothing_is_written(
-    bundle: Path, entry: zipfile.ZipInfo, told: str
-) -> None:
+def test_unsafe_zip_entries_are_refused(bundle: Path, entry: zipfile.ZipInfo, expected: str) -> None:
     path = zip_of(bundle, (entry, b"/etc/passwd"))
     before = sorted(bundle.parent.parent.rglob("*"))
 
     verdict = verify_evidence(path)
 
-    assert first_problem(verdict).startswith(told)
+    assert first_problem(verdict).startswith(expected)
     assert sorted(bundle.parent.parent.rglob("*")) == before
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_an_entry_that_is_there_twice_is_refused(bundle: Path) -> None:
+def test_duplicate_zip_entries_are_refused(bundle: Path) -> None:
     path = zip_of(bundle, (zipfile.ZipInfo("log.txt"), b"another log"))
 
-    assert first_problem(verify_evidence(path)) == "the entry 'log.txt' is there twice"
+    assert first_problem(verify_evidence(path)) == "the entry 'log.txt' is duplicated"
 
 
-def test_a_folder_that_was_zipped_as_a_whole_is_a_bundle_too(bundle: Path) -> None:
+def test_a_zipped_folder_is_a_bundle(bundle: Path) -> None:
     assert verify_evidence(zip_of(bundle, folder="run-1/")).passed
 
 
@@ -167,14 +165,14 @@ def test_a_zip_bomb_is_refused_unread(tmp_path: Path) -> None:
     assert first_problem(verify_evidence(path)).endswith("it is a zip bomb")
 
 
-def test_a_file_that_is_no_zip_gets_a_verdict(tmp_path: Path) -> None:
+def test_an_invalid_zip_gets_a_verdict(tmp_path: Path) -> None:
     (tmp_path / "bundle.zip").write_bytes(b"PK not really")
 
-    assert first_problem(verify_evidence(tmp_path / "bundle.zip")).startswith("bundle.zip is no zip file")
+    assert first_problem(verify_evidence(tmp_path / "bundle.zip")).startswith("bundle.zip is not a zip file")
 
 
 def listed(bundle: Path, path: str, size_bytes: int) -> None:
-    """A huge sparse file that the bundle's list names."""
+    """A huge sparse file that the manifest lists."""
     with (bundle / path).open("wb") as file:
         file.truncate(size_bytes)
     old = EvidenceManifest.model_validate_json((bundle / "evidence.json").read_bytes())
@@ -197,11 +195,11 @@ def test_memory_does_not_grow_with_the_bundle(bundle: Path) -> None:
     finally:
         tracemalloc.stop()
 
-    assert first_problem(verdict) == "model/model.safetensors was changed: its SHA-256 is another"
+    assert first_problem(verdict) == "model/model.safetensors was changed: its SHA-256 differs"
     assert peak_bytes < 16 * MIB
 
 
-def test_answers_without_end_are_not_taken_into_memory(bundle: Path) -> None:
+def test_an_endless_line_is_not_read_into_memory(bundle: Path) -> None:
     path = bundle / "predictions.jsonl"
     with path.open("ab") as file:
         file.truncate(MAX_LINE_BYTES + 2 * MIB)
@@ -214,6 +212,6 @@ def test_answers_without_end_are_not_taken_into_memory(bundle: Path) -> None:
     finally:
         tracemalloc.stop()
 
-    told = "predictions.jsonl cannot be read: a line is longer than"
-    assert any(told in problem.detail for problem in verdict.problems)
+    expected = "predictions.jsonl cannot be read: a line is longer than"
+    assert any(expected in problem.detail for problem in verdict.problems)
     assert peak_bytes < 4 * MAX_LINE_BYTES

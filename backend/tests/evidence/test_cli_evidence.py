@@ -1,4 +1,4 @@
-"""`tunix-rt evidence` as people type it."""
+"""The `tunix-rt evidence` commands."""
 
 import json
 import os
@@ -31,7 +31,7 @@ def home() -> Path:
     return Path(os.environ["TUNIX_RT_HOME"])
 
 
-def test_a_run_is_packed_into_the_home_and_verified_by_name(home: Path) -> None:
+def test_a_run_is_packed_and_verified(home: Path) -> None:
     evaluated_run(home)
 
     said = run("pack", RUN)
@@ -43,7 +43,7 @@ def test_a_run_is_packed_into_the_home_and_verified_by_name(home: Path) -> None:
     assert json.loads(run("list", "--json"))["pagination"]["total"] == 1
 
 
-def test_a_verdict_comes_as_json_and_as_a_page(home: Path, tmp_path: Path) -> None:
+def test_a_verdict_as_json_and_html(home: Path, tmp_path: Path) -> None:
     evaluated_run(home)
     path = json.loads(run("pack", RUN, "--to", tmp_path / "out", "--zip", "--json"))["path"]
 
@@ -54,7 +54,7 @@ def test_a_verdict_comes_as_json_and_as_a_page(home: Path, tmp_path: Path) -> No
     assert "<h1>Verified: out.zip</h1>" in page
 
 
-def test_a_bundle_that_does_not_hold_ends_with_exit_code_1(home: Path, tmp_path: Path) -> None:
+def test_an_invalid_bundle_exits_1(home: Path, tmp_path: Path) -> None:
     evaluated_run(home)
     run("pack", RUN, "--to", tmp_path / "bundle")
     (tmp_path / "bundle" / "log.txt").write_text("<script>alert(1)</script>")
@@ -64,23 +64,23 @@ def test_a_bundle_that_does_not_hold_ends_with_exit_code_1(home: Path, tmp_path:
 
     assert "NOT VERIFIED" in said
     assert "log.txt is truncated" in said
-    assert "Do not believe this bundle." in said
+    assert "Do not trust this bundle." in said
     assert "answers 50.0%" not in said
-    assert said.count("next: Take another copy") == 1
-    assert said.count("next: Move what was not packed") == 1
+    assert said.count("next: Get another copy") == 1
+    assert said.count("next: Move the unlisted files") == 1
     assert "<script>" not in (tmp_path / "verdict.html").read_text(encoding="utf-8")
 
 
-def test_a_failed_run_is_refused_unless_it_is_called_one(home: Path) -> None:
+def test_a_failed_run_needs_failure_report(home: Path) -> None:
     trained_run(home, fails=True)
 
-    with pytest.raises(DataError, match="no success"):
+    with pytest.raises(DataError, match="not a success"):
         run("pack", RUN)
 
     assert "FAILURE REPORT" in run("pack", RUN, "--failure-report")
 
 
-def test_the_page_of_a_bundle_makes_no_request(home: Path) -> None:
+def test_the_page_is_self_contained(home: Path) -> None:
     evaluated_run(home)
     run("pack", RUN)
 
@@ -99,7 +99,7 @@ def package_submission(*arguments: str | Path) -> "subprocess.CompletedProcess[s
     )
 
 
-def test_a_submission_is_packaged_from_a_run_or_from_its_evidence(home: Path, tmp_path: Path) -> None:
+def test_a_submission_from_a_run_or_its_evidence(home: Path, tmp_path: Path) -> None:
     run_dir = evaluated_run(home)
     run("pack", RUN, "--to", tmp_path / "submission_runs" / RUN)
 
@@ -113,7 +113,7 @@ def test_a_submission_is_packaged_from_a_run_or_from_its_evidence(home: Path, tm
     assert "VERIFIED" in run("verify", tmp_path / "two" / f"{RUN}.zip")
 
 
-def test_a_submission_without_proof_is_refused(home: Path, tmp_path: Path) -> None:
+def test_an_incomplete_submission_is_refused(home: Path, tmp_path: Path) -> None:
     run_dir = trained_run(home)
 
     refused = package_submission("--run-dir", run_dir.path, "--output", tmp_path / "one")

@@ -1,4 +1,4 @@
-"""Packing: a success brings everything that proves it, or the list of what is missing."""
+"""Packing: a bundle is complete, or the missing files are listed."""
 
 import json
 from pathlib import Path
@@ -9,13 +9,13 @@ from support.evidence_runs import RUN, evaluated_run, packed, trained_run
 from tunix_rt.base.errors import ConflictError, DataError, NotFoundError
 from tunix_rt.base.settings import Settings
 from tunix_rt.engines.training.run_dir import RunDir, add_run_files
-from tunix_rt.evidence.pack import PackRequest, Wanted, pack_evidence, run_in_home
+from tunix_rt.evidence.pack import PackOptions, PackRequest, pack_evidence, run_by_id_or_path
 from tunix_rt.evidence.verify import verify_evidence
 
 
 def pack(home: Path, **request: object) -> Path:
     settings = Settings(home=home)
-    return pack_evidence(settings, PackRequest(run_in_home(settings, RUN), **request)).path  # type: ignore[arg-type]
+    return pack_evidence(settings, PackRequest(run_by_id_or_path(settings, RUN), **request)).path  # type: ignore[arg-type]
 
 
 def change_run_json(run_dir: RunDir, name: str, **values: object) -> None:
@@ -26,7 +26,7 @@ def change_run_json(run_dir: RunDir, name: str, **values: object) -> None:
     add_run_files(run_dir, {name: changed})
 
 
-def test_a_bundle_has_the_names_that_submissions_always_had(tmp_path: Path) -> None:
+def test_file_names_of_a_bundle_are_stable(tmp_path: Path) -> None:
     bundle = packed(tmp_path / "home", tmp_path / "bundle")
 
     names = {path.relative_to(bundle).as_posix() for path in bundle.rglob("*") if path.is_file()}
@@ -46,7 +46,7 @@ def test_a_bundle_has_the_names_that_submissions_always_had(tmp_path: Path) -> N
     assert verify_evidence(bundle).passed
 
 
-def test_every_figure_of_the_summary_names_its_source(tmp_path: Path) -> None:
+def test_figures_name_their_source(tmp_path: Path) -> None:
     bundle = packed(tmp_path / "home", tmp_path / "bundle")
 
     summary = json.loads((bundle / "eval_summary.json").read_bytes())
@@ -59,7 +59,7 @@ def test_every_figure_of_the_summary_names_its_source(tmp_path: Path) -> None:
     }
 
 
-def test_a_run_without_an_evaluation_is_told_what_is_missing_and_how_to_get_it(tmp_path: Path) -> None:
+def test_a_missing_evaluation_is_named_with_its_command(tmp_path: Path) -> None:
     trained_run(tmp_path / "home")
 
     with pytest.raises(DataError, match=r"predictions\.jsonl is missing") as refused:
@@ -73,13 +73,13 @@ def test_a_run_without_an_evaluation_is_told_what_is_missing_and_how_to_get_it(t
 def test_a_failed_run_is_no_evidence(tmp_path: Path) -> None:
     trained_run(tmp_path / "home", fails=True)
 
-    with pytest.raises(DataError, match="the run run-1 is failed, which is no success") as refused:
+    with pytest.raises(DataError, match="the run run-1 is failed, which is not a success") as refused:
         pack(tmp_path / "home")
 
-    assert refused.value.next_step == "Pack it as what it is: add --failure-report"
+    assert refused.value.next_step == "Pack it as a failure report: add --failure-report"
 
 
-def test_a_failure_report_says_so_on_its_face(tmp_path: Path) -> None:
+def test_a_failure_report_is_labelled(tmp_path: Path) -> None:
     trained_run(tmp_path / "home", fails=True)
 
     bundle = pack(tmp_path / "home", is_failure_report=True)
@@ -92,7 +92,7 @@ def test_a_failure_report_says_so_on_its_face(tmp_path: Path) -> None:
     assert "<h1>Failure report: run-1</h1>" in page
 
 
-def test_a_killed_run_can_be_reported_although_it_left_no_manifest(tmp_path: Path) -> None:
+def test_a_killed_run_can_be_reported(tmp_path: Path) -> None:
     run_dir = trained_run(tmp_path / "home")
     run_dir.manifest.unlink()
     with run_dir.metrics.open("ab") as file:
@@ -104,15 +104,15 @@ def test_a_killed_run_can_be_reported_although_it_left_no_manifest(tmp_path: Pat
     assert (bundle / "metrics.jsonl").read_bytes().endswith(b"}\n")
 
 
-def test_a_success_cannot_be_packed_as_a_failure(tmp_path: Path) -> None:
+def test_a_success_is_not_packed_as_failure(tmp_path: Path) -> None:
     evaluated_run(tmp_path / "home")
 
-    with pytest.raises(DataError, match="succeeded, and is packed as a failure"):
+    with pytest.raises(DataError, match="succeeded but is packed as a failure report"):
         pack(tmp_path / "home", is_failure_report=True)
 
 
 @pytest.mark.parametrize("value", [None, "TODO", "<fill in>", "n/a"])
-def test_a_null_or_a_placeholder_is_refused(tmp_path: Path, value: object) -> None:
+def test_nulls_and_placeholders_are_refused(tmp_path: Path, value: object) -> None:
     run_dir = evaluated_run(tmp_path / "home")
     change_run_json(run_dir, "environment.json", platform=value)
 
@@ -120,7 +120,7 @@ def test_a_null_or_a_placeholder_is_refused(tmp_path: Path, value: object) -> No
         pack(tmp_path / "home")
 
 
-def test_a_run_whose_files_were_changed_is_refused(tmp_path: Path) -> None:
+def test_changed_run_files_are_refused(tmp_path: Path) -> None:
     run_dir = evaluated_run(tmp_path / "home")
     run_dir.metrics.write_bytes(run_dir.metrics.read_bytes().replace(b'"loss": 1.5', b'"loss": 0.5'))
 
@@ -128,7 +128,7 @@ def test_a_run_whose_files_were_changed_is_refused(tmp_path: Path) -> None:
         pack(tmp_path / "home")
 
 
-def test_changed_code_must_bring_its_changes(tmp_path: Path) -> None:
+def test_uncommitted_changes_need_code_diff(tmp_path: Path) -> None:
     run_dir = evaluated_run(tmp_path / "home")
     change_run_json(run_dir, "environment.json", is_dirty=True)
 
@@ -136,8 +136,8 @@ def test_changed_code_must_bring_its_changes(tmp_path: Path) -> None:
         pack(tmp_path / "home")
 
 
-def test_the_rows_can_be_left_out_and_keep_their_hashes(tmp_path: Path) -> None:
-    bundle = packed(tmp_path / "home", tmp_path / "bundle", wanted=Wanted(has_dataset=False))
+def test_rows_can_be_left_out(tmp_path: Path) -> None:
+    bundle = packed(tmp_path / "home", tmp_path / "bundle", options=PackOptions(has_dataset=False))
 
     manifest = json.loads((bundle / "evidence.json").read_bytes())
 
@@ -148,48 +148,48 @@ def test_the_rows_can_be_left_out_and_keep_their_hashes(tmp_path: Path) -> None:
     ]
 
 
-def test_the_weights_can_be_put_in(tmp_path: Path) -> None:
-    bundle = packed(tmp_path / "home", tmp_path / "bundle", wanted=Wanted(has_model=True))
+def test_weights_can_be_included(tmp_path: Path) -> None:
+    bundle = packed(tmp_path / "home", tmp_path / "bundle", options=PackOptions(has_model=True))
 
     assert (bundle / "model" / "model.safetensors").read_bytes() == b"weights" * 10
     assert verify_evidence(bundle).passed
 
 
-def test_a_zip_holds_the_same_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
+def test_a_zip_leaves_no_staging_files(tmp_path: Path) -> None:
     path = packed(tmp_path / "home", tmp_path / "out" / "bundle", is_zip=True)
 
     assert [found.name for found in path.parent.iterdir()] == ["bundle.zip"]
     assert verify_evidence(path).passed
 
 
-def test_packing_again_replaces_the_bundle_and_nothing_else(tmp_path: Path) -> None:
+def test_packing_again_replaces_only_the_bundle(tmp_path: Path) -> None:
     home, target = tmp_path / "home", tmp_path / "bundle"
     packed(home, target)
     pack(home, to=target)
     (target / "evidence.json").unlink()
 
-    with pytest.raises(ConflictError, match="holds something else"):
+    with pytest.raises(ConflictError, match="contains something other"):
         pack(home, to=target)
 
 
 @pytest.mark.parametrize("place", ["other.zip", "home/runs/run-1/evidence.zip"])
-def test_a_zip_replaces_no_other_file_and_goes_into_no_run(tmp_path: Path, place: str) -> None:
+def test_a_zip_never_replaces_other_files(tmp_path: Path, place: str) -> None:
     evaluated_run(tmp_path / "home")
-    (tmp_path / "other.zip").write_text("somebody's")
+    (tmp_path / "other.zip").write_text("unrelated")
 
-    with pytest.raises(ConflictError, match=r"\.zip (holds something else|is inside the run)"):
+    with pytest.raises(ConflictError, match=r"\.zip (contains something other|is inside the run)"):
         pack(tmp_path / "home", to=(tmp_path / place).with_suffix(""), is_zip=True)
 
-    assert (tmp_path / "other.zip").read_text() == "somebody's"
+    assert (tmp_path / "other.zip").read_text() == "unrelated"
 
 
-def test_a_run_that_is_being_written_is_not_packed(tmp_path: Path) -> None:
+def test_a_running_run_is_not_packed(tmp_path: Path) -> None:
     run_dir = evaluated_run(tmp_path / "home")
 
     with run_dir.held(), pytest.raises(ConflictError, match="being written or packed"):
         pack(tmp_path / "home")
 
 
-def test_a_run_that_does_not_exist_is_not_found(tmp_path: Path) -> None:
+def test_an_unknown_run_is_not_found(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match="no run 'run-1'"):
         pack(tmp_path / "home")

@@ -1,4 +1,4 @@
-"""The first steps are trained again from the bundle alone, and compared with what the run wrote down."""
+"""Training the first steps again from the bundle and comparing the logged losses."""
 
 from pathlib import Path
 
@@ -9,14 +9,14 @@ from tunix_rt.engines.training.job import TrainingJob
 from tunix_rt.engines.training.records import View
 from tunix_rt.engines.training.run import run
 from tunix_rt.engines.training.types import RunManifest
-from tunix_rt.evidence.pack import Wanted
+from tunix_rt.evidence.pack import PackOptions
 from tunix_rt.evidence.replay import Replay
 from tunix_rt.evidence.types import Check
 from tunix_rt.evidence.verify import VerifyOptions, verify_evidence
 
 
 class Trainer:
-    """Trains with an engine of the test's choice, and remembers what it was asked for."""
+    """Trains with a given engine and records the jobs."""
 
     def __init__(self, engine: WritingEngine) -> None:
         self.engine = engine
@@ -39,7 +39,7 @@ def replayed(bundle: Path, trainer: Trainer, num_steps: int = 2) -> Check:
     return verify_evidence(bundle, options).checks[-1]
 
 
-def test_the_same_losses_from_the_same_batches_pass(bundle: Path) -> None:
+def test_equal_losses_pass(bundle: Path) -> None:
     trainer = Trainer(WritingEngine())
 
     check = replayed(bundle, trainer)
@@ -50,28 +50,28 @@ def test_the_same_losses_from_the_same_batches_pass(bundle: Path) -> None:
     assert not trainer.jobs[0].run_dir.path.exists()
 
 
-def test_another_loss_is_named_with_its_step(bundle: Path) -> None:
+def test_a_different_loss_is_named(bundle: Path) -> None:
     check = replayed(bundle, Trainer(WritingEngine(losses=(LOSSES[0], 2.5, 1.0))))
 
     assert [problem.detail for problem in check.problems] == ["step 2 has loss 2.0; trained again 2.5"]
 
 
-def test_another_batch_is_named_with_its_step(bundle: Path) -> None:
+def test_a_different_batch_is_named(bundle: Path) -> None:
     check = replayed(bundle, Trainer(WritingEngine(seed=1)), num_steps=1)
 
     assert [problem.detail for problem in check.problems] == ["step 1 was trained on another batch"]
 
 
-def test_a_training_that_fails_fails_the_check_with_its_reason(bundle: Path) -> None:
+def test_failed_training_fails_the_check(bundle: Path) -> None:
     check = replayed(bundle, Trainer(WritingEngine(fails=True)), num_steps=9)
 
     assert check.status == "failed"
     assert check.problems[0].detail == "The loss is no longer a number."
 
 
-def test_a_bundle_without_its_rows_cannot_be_replayed(tmp_path: Path) -> None:
-    bundle = packed(tmp_path / "home", tmp_path / "bundle", wanted=Wanted(has_dataset=False))
+def test_replay_needs_the_rows(tmp_path: Path) -> None:
+    bundle = packed(tmp_path / "home", tmp_path / "bundle", options=PackOptions(has_dataset=False))
 
     check = replayed(bundle, Trainer(WritingEngine()))
 
-    assert check.problems[0].detail == "The rows are not in the bundle: dataset/train.jsonl is missing."
+    assert check.problems[0].detail == "The bundle does not contain the rows: dataset/train.jsonl is missing."

@@ -1,4 +1,4 @@
-"""The published JSON Schemas are those of the types that read the files, and real files follow them."""
+"""The published JSON Schemas match the types, and real bundles are valid against them."""
 
 import json
 from pathlib import Path

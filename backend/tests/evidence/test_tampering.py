@@ -1,4 +1,4 @@
-"""What is changed in a bundle is found: a byte by its hash, a careful lie by what it contradicts."""
+"""Changed bytes are caught by hashes, consistent forgeries by contradictions."""
 
 import json
 import shutil
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from support.evidence_runs import change_json, packed, reseal
 
-from tunix_rt.evidence.pack import Wanted
+from tunix_rt.evidence.pack import PackOptions
 from tunix_rt.evidence.types import EvidenceVerdict
 from tunix_rt.evidence.verify import verify_evidence
 
@@ -31,7 +31,7 @@ def failed(verdict: EvidenceVerdict) -> list[str]:
     return [check.name for check in verdict.checks if check.status == "failed"]
 
 
-def test_any_flipped_byte_of_any_file_is_caught(bundle: Path) -> None:
+def test_any_flipped_byte_is_caught(bundle: Path) -> None:
     paths = [path for path in bundle.rglob("*") if path.is_file()]
     assert len(paths) > 20
     for path in paths:
@@ -81,7 +81,7 @@ def fewer_rows(bundle: Path) -> None:
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
 
 
-LIES = {
+FORGERIES = {
     "a verdict": (better_verdicts, "scores"),
     "a text": (better_texts, "scores"),
     "a missing answer": (fewer_questions, "scores"),
@@ -118,16 +118,16 @@ LIES = {
         change_json("eval_summary.json", lambda value: value["figures"]["final_loss"].pop("source")),
         "contents",
     ),
-    "a key that nobody knows": (
+    "an unknown key": (
         change_json("run_manifest.json", lambda value: value.update(notes="trust me")),
         "contents",
     ),
 }
 
 
-@pytest.mark.parametrize("lie", LIES)
-def test_a_lie_with_all_hashes_made_right_is_caught_by_what_it_contradicts(bundle: Path, lie: str) -> None:
-    forge, caught_by = LIES[lie]
+@pytest.mark.parametrize("forgery", FORGERIES)
+def test_a_resealed_forgery_is_caught(bundle: Path, forgery: str) -> None:
+    forge, caught_by = FORGERIES[forgery]
     forge(bundle)
     reseal(bundle)
 
@@ -137,21 +137,21 @@ def test_a_lie_with_all_hashes_made_right_is_caught_by_what_it_contradicts(bundl
     assert {"files", "manifest", "sums"}.isdisjoint(failed(verdict))
 
 
-def test_a_bundle_that_was_only_resealed_still_holds(bundle: Path) -> None:
+def test_resealing_alone_is_valid(bundle: Path) -> None:
     reseal(bundle)
 
     assert verify_evidence(bundle).passed
 
 
-def test_other_weights_than_those_that_answered_are_caught(tmp_path: Path) -> None:
-    bundle = packed(tmp_path / "home", tmp_path / "bundle", wanted=Wanted(has_model=True))
+def test_other_weights_are_caught(tmp_path: Path) -> None:
+    bundle = packed(tmp_path / "home", tmp_path / "bundle", options=PackOptions(has_model=True))
     (bundle / "model" / "model.safetensors").write_bytes(b"better weights")
     reseal(bundle)
 
     verdict = verify_evidence(bundle)
 
     assert [problem.detail for problem in verdict.problems] == [
-        "the weights in model/ are not those that answered"
+        "the weights in model/ are not those that were evaluated"
     ]
 
 
@@ -162,4 +162,4 @@ def test_nan_in_place_of_a_number_is_caught(bundle: Path) -> None:
 
     verdict = verify_evidence(bundle)
 
-    assert any("NaN is no number" in problem.detail for problem in verdict.problems)
+    assert any("NaN is not a JSON number" in problem.detail for problem in verdict.problems)

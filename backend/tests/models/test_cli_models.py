@@ -1,4 +1,4 @@
-"""`tunix-rt models` as people type it."""
+"""The `tunix-rt models` commands."""
 
 import json
 import zipfile
@@ -34,7 +34,7 @@ def run_json(*arguments: str) -> Any:
     return json.loads(run(*arguments, "--json"))
 
 
-def test_a_model_goes_from_run_to_alias_to_archive_and_away(home: Home, tmp_path: Path) -> None:
+def test_the_life_of_a_version(home: Home, tmp_path: Path) -> None:
     assert "models register NAME --run RUN" in run("list")
     made = run_json(
         "register", "demo", "--run", "first", "--alias", "champion", "--tag", "team=a", "--label", "v1.0"
@@ -74,7 +74,7 @@ def test_tags_and_notes_are_written_and_taken_off(home: Home) -> None:
 
 def test_verify_says_which_file_is_damaged(home: Home) -> None:
     run("register", "demo", "--run", "first")
-    assert "whole" in run("verify")
+    assert "intact" in run("verify")
     for blob in home.settings.models_dir.glob("blobs/*/*"):
         blob.chmod(0o644)
         blob.write_text("damaged")
@@ -91,14 +91,14 @@ def test_verify_says_which_file_is_damaged(home: Home) -> None:
         ["demo", "--run", "first", "--label", "7"],
     ],
 )
-def test_a_registration_that_makes_no_sense_is_refused(home: Home, arguments: list[str]) -> None:
+def test_contradictory_registrations_are_refused(home: Home, arguments: list[str]) -> None:
     with pytest.raises(InvalidInputError):
         run("register", *arguments)
 
 
 def test_an_export_never_overwrites(home: Home, tmp_path: Path) -> None:
     run("register", "demo", "--directory", str(plain_model(tmp_path / "elsewhere")))
-    with pytest.raises(ConflictError, match="is there already"):
+    with pytest.raises(ConflictError, match="already exists"):
         run("export", "demo", "--as", "zip", "--output", str(tmp_path))
     with pytest.raises(InvalidInputError, match="--as merged"):
         run("export", "demo", "--as", "adapter", "--output", str(tmp_path / "new"))

@@ -1,4 +1,4 @@
-"""The model that an evaluation names: what it is, how it was trained to be asked, and its hash."""
+"""Finding the model that an evaluation names, with its template and its hash."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def test_a_run_is_found_by_id_directory_or_its_model(settings: Settings) -> None
         assert found.markup == "think"
 
 
-def test_a_run_says_what_it_was_made_of(settings: Settings) -> None:
+def test_a_run_records_its_lineage(settings: Settings) -> None:
     finished_run(settings.runs_dir / "first")
     model = find_model(settings, "first").model
     assert (model.name, model.origin, model.run_id) == ("first", "run", "first")
@@ -35,7 +35,7 @@ def test_a_run_says_what_it_was_made_of(settings: Settings) -> None:
     assert not model.is_adapter
 
 
-def test_the_adapter_of_a_run_goes_on_the_weights_that_the_run_started_from(settings: Settings) -> None:
+def test_the_adapter_of_a_run_uses_its_base(settings: Settings) -> None:
     run_dir = finished_run(settings.runs_dir / "first", is_adapter=True)
     found = find_model(settings, "first")
     assert (found.section.name, found.section.weights, found.seed) == ("tiny-llama", "random", 5)
@@ -44,11 +44,11 @@ def test_the_adapter_of_a_run_goes_on_the_weights_that_the_run_started_from(sett
     assert found.model.is_adapter
 
 
-def test_an_adapter_on_random_weights_needs_the_engine_that_drew_them(settings: Settings) -> None:
-    finished_run(settings.runs_dir / "drawn", is_adapter=True, engine="torch")
-    found = find_model(settings, "drawn")
+def test_an_adapter_on_random_weights_needs_its_engine(settings: Settings) -> None:
+    finished_run(settings.runs_dir / "random", is_adapter=True, engine="torch")
+    found = find_model(settings, "random")
     found.require_engine("torch")
-    with pytest.raises(ConflictError, match=r"that the torch engine drew.*Add --engine torch"):
+    with pytest.raises(ConflictError, match=r"that the torch engine initialized.*Add --engine torch"):
         found.require_engine("jax")
 
 
@@ -58,7 +58,7 @@ def test_trained_weights_are_the_same_for_every_engine(settings: Settings) -> No
 
 
 @pytest.mark.parametrize("status", ["failed", "cancelled"])
-def test_a_run_that_did_not_succeed_is_refused_with_the_way_on(settings: Settings, status: str) -> None:
+def test_an_unsuccessful_run_is_refused(settings: Settings, status: str) -> None:
     finished_run(settings.runs_dir / "first", status=status)
     with pytest.raises(ConflictError, match=rf"has no model to evaluate: {status}.*--resume"):
         find_model(settings, "first")
@@ -70,7 +70,7 @@ def test_a_run_that_is_not_finished_is_refused(settings: Settings) -> None:
         find_model(settings, "first")
 
 
-def test_random_weights_of_a_trained_run_are_a_contradiction(settings: Settings) -> None:
+def test_random_weights_contradict_a_run(settings: Settings) -> None:
     finished_run(settings.runs_dir / "first")
     with pytest.raises(InvalidInputError, match="contradicts"):
         find_model(settings, "first", weights="random")
@@ -104,7 +104,7 @@ def test_a_built_in_model_needs_random_weights(settings: Settings) -> None:
         find_model(settings, "tiny-llama")
     found = find_model(settings, "tiny-llama", weights="random", seed=3)
     assert (found.model.origin, found.model.weights, found.model.seed) == ("built-in", "random", 3)
-    assert found.identified(found.source(), lambda _: None).weights_hash is None
+    assert found.identify(found.source(), lambda _: None).weights_hash is None
 
 
 def test_hub_and_kaggle_models_are_told_apart(settings: Settings) -> None:
@@ -116,7 +116,7 @@ def test_an_unknown_name_gets_the_nearest_run_or_model(settings: Settings) -> No
     finished_run(settings.runs_dir / "first-try")
     with pytest.raises(NotFoundError, match="Did you mean 'first-try'"):
         find_model(settings, "first-tri")
-    with pytest.raises(NotFoundError, match="no run, no directory, no hub id"):
+    with pytest.raises(NotFoundError, match="not a run, a directory, a hub id"):
         find_model(settings, "base")
 
 

@@ -1,4 +1,4 @@
-"""Registered models wherever a model or its evaluation can be named."""
+"""Registered models can be used wherever a model or its evaluation is named."""
 
 from pathlib import Path
 
@@ -54,7 +54,7 @@ def test_an_alias_that_is_not_there_is_an_error(store: Home) -> None:
     registered(store)
     with pytest.raises(NotFoundError, match="There is no demo@gone"):
         find_model(store.settings, "demo@gone")
-    with pytest.raises(NotFoundError, match="no registered or built-in one"):
+    with pytest.raises(NotFoundError, match="registered or built-in model"):
         find_model(store.settings, "another")
 
 

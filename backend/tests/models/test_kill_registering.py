@@ -1,4 +1,4 @@
-"""SIGKILL while a model is registered: nothing is half there, and the next try succeeds."""
+"""SIGKILL during a registration leaves no partial version, and the next attempt succeeds."""
 
 import time
 from pathlib import Path

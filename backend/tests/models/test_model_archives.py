@@ -1,4 +1,4 @@
-"""A version as one zip file, made in pieces."""
+"""A version as one zip file, streamed in chunks."""
 
 import io
 import zipfile
@@ -20,7 +20,7 @@ def settings(sqlite_template: Path, tmp_path: Path) -> Settings:
     return sqlite_home(sqlite_template, tmp_path / "home")
 
 
-def test_an_archive_is_made_in_pieces_of_one_size(store: Home, tmp_path: Path) -> None:
+def test_an_archive_is_streamed_in_chunks(store: Home, tmp_path: Path) -> None:
     directory = plain_model(tmp_path / "large")
     with (directory / "model.safetensors").open("wb") as file:
         file.truncate(16 * 2**20)
@@ -30,7 +30,7 @@ def test_an_archive_is_made_in_pieces_of_one_size(store: Home, tmp_path: Path) -
     assert sum(sizes) > 16 * 2**20
 
 
-def test_an_archive_of_damaged_files_never_ends(store: Home) -> None:
+def test_a_damaged_archive_is_truncated(store: Home) -> None:
     version = registered(store)
     (blob,) = (
         path

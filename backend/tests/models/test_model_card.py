@@ -1,4 +1,4 @@
-"""The model card, read by the library of the hub that it is written for."""
+"""The model card, as the Hugging Face library reads it."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -64,7 +64,7 @@ def test_the_card_says_how_it_was_trained_and_how_to_load_it() -> None:
         "sums-v1",
         "run-a",
         "1.25",
-        "It has not been evaluated.",
+        "This version has not been evaluated.",
         "tunix-rt chat demo:3",
     ):
         assert said in text

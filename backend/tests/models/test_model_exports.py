@@ -1,4 +1,4 @@
-"""What either engine writes without a training is the same model: checkpoints, merged adapters, copies."""
+"""Exports of either engine are the same model: checkpoints, merged adapters, copies."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -57,8 +57,8 @@ def version(runs: Workshop, store: Home) -> ModelVersion:
 
 
 @dataclass(frozen=True)
-class _Careless:
-    """A real engine that spoils what it merges, or goes by another name."""
+class _FaultyEngine:
+    """A real engine that adds noise to merged weights, or has another name."""
 
     engine: Any
     name: str
@@ -73,17 +73,17 @@ class _Careless:
 
     def merge_adapter(self, request: GeneratorRequest, directory: Path, dtype: AskedFormat) -> None:
         self.engine.merge_adapter(request, directory, dtype)
-        draw, file = np.random.default_rng(0), directory / "model.safetensors"
-        spoilt = {
-            name: (tensor + draw.normal(0, self.noise, tensor.shape)).astype(tensor.dtype)
+        random, file = np.random.default_rng(0), directory / "model.safetensors"
+        noisy = {
+            name: (tensor + random.normal(0, self.noise, tensor.shape)).astype(tensor.dtype)
             for name, tensor in load_file(file).items()
         }
-        save_file(spoilt, file, metadata={"format": "pt"})
+        save_file(noisy, file, metadata={"format": "pt"})
 
 
 def engine_of(workshop: Workshop, **faults: Any) -> ExportingEngine:
     engine: Any = workshop._engine()
-    chosen: ExportingEngine = _Careless(engine, **{"name": engine.name} | faults) if faults else engine
+    chosen: ExportingEngine = _FaultyEngine(engine, **{"name": engine.name} | faults) if faults else engine
     return chosen
 
 
@@ -144,8 +144,8 @@ def test_an_adapter_is_copied_bit_for_bit(
 def test_an_export_that_writes_other_tokens_does_not_pass(
     runs: Workshop, store: Home, version: ModelVersion, tmp_path: Path
 ) -> None:
-    careless = engine_of(runs, noise=1.0)
-    report = export(store, careless, ExportRequest(version, "merged", tmp_path / "merged", device=CPU))
+    faulty = engine_of(runs, noise=1.0)
+    report = export(store, faulty, ExportRequest(version, "merged", tmp_path / "merged", device=CPU))
     assert not report.passed
     assert report.tokens is not None
     assert report.tokens.differing[0].first_difference is not None

@@ -1,4 +1,4 @@
-"""How people name a registered model."""
+"""References to registered models."""
 
 import pytest
 from pydantic import TypeAdapter, ValidationError
@@ -9,9 +9,9 @@ from tunix_rt.models.types import (
     ModelFile,
     ModelName,
     ModelReference,
+    build_tree,
     is_reference,
     parse_reference,
-    tree_of,
 )
 
 
@@ -33,7 +33,7 @@ def test_a_reference_says_model_and_version(text: str, meant: ModelReference) ->
     "text",
     ["", "@a", "demo@", "demo:", "de mo", "../demo", "demo@a@b", "demo:1@a", "a/b:1", "demo:9999999999"],
 )
-def test_anything_else_is_refused_with_the_right_form(text: str) -> None:
+def test_invalid_references_are_refused(text: str) -> None:
     with pytest.raises(InvalidInputError, match="NAME@ALIAS"):
         parse_reference(text)
 
@@ -48,7 +48,7 @@ def test_a_bare_name_may_mean_something_else() -> None:
 
 
 @pytest.mark.parametrize("name", ["versions", "1b4e28ba-2fa1-11d2-883f-0016d3cca427", ".hidden", "a" * 129])
-def test_names_that_the_paths_of_the_api_need_are_taken(name: str) -> None:
+def test_names_of_api_paths_are_reserved(name: str) -> None:
     with pytest.raises(ValidationError):
         TypeAdapter(ModelName).validate_python(name)
 
@@ -67,11 +67,11 @@ def test_the_hash_of_a_tree_covers_paths_sizes_and_bytes() -> None:
         [first.model_copy(update={"sha256": "1" * 64})],
         [first, first.model_copy(update={"path": "b"})],
     ]
-    assert len({tree_of(files).content_hash for files in variants}) == len(variants)
-    assert tree_of(variants[4]).content_hash == tree_of(variants[4][::-1]).content_hash
+    assert len({build_tree(files).content_hash for files in variants}) == len(variants)
+    assert build_tree(variants[4]).content_hash == build_tree(variants[4][::-1]).content_hash
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "../up", "a/../../b", "", "a\\b"])
-def test_no_path_of_a_tree_leads_out_of_its_directory(path: str) -> None:
+def test_paths_outside_the_directory_are_refused(path: str) -> None:
     with pytest.raises(ValidationError):
         ModelFile(path=path, size_bytes=1, sha256="0" * 64)

@@ -16,7 +16,7 @@ from tunix_rt.models.store import ModelRepository, baselines_of, evaluations_of
 from tunix_rt.models.types import BaseReference, ModelLineage, ModelReference, NewModel, parse_reference
 
 
-def test_a_version_comes_back_as_it_was_registered(store: Home) -> None:
+def test_a_version_round_trips(store: Home) -> None:
     lineage = ModelLineage(
         run_id="r1", step=3, dataset="d-v1", base=BaseReference(name="b", weights="random", seed=2)
     )
@@ -31,7 +31,7 @@ def test_a_version_comes_back_as_it_was_registered(store: Home) -> None:
     assert ModelRepository(store.database).version(version.id) == version
 
 
-def test_the_same_content_is_the_version_that_is_there(store: Home) -> None:
+def test_equal_content_is_one_version(store: Home) -> None:
     first, _ = ModelRepository(store.database).add_version("demo", new_version("a"))
     assert ModelRepository(store.database).add_version("demo", new_version("a", notes="again")) == (
         first,
@@ -41,14 +41,14 @@ def test_the_same_content_is_the_version_that_is_there(store: Home) -> None:
     assert ModelRepository(store.database).add_version("demo", new_version("b"))[0].version == 2
 
 
-def test_a_number_is_never_given_out_twice(store: Home) -> None:
+def test_version_numbers_are_never_reused(store: Home) -> None:
     ModelRepository(store.database).add_version("demo", new_version("a"))
     second, _ = ModelRepository(store.database).add_version("demo", new_version("b"))
     ModelRepository(store.database).remove_version(second.id)
     assert ModelRepository(store.database).add_version("demo", new_version("c"))[0].version == 3
 
 
-def test_registering_at_once_gives_every_version_its_own_number(store: Home) -> None:
+def test_concurrent_registrations_get_own_numbers(store: Home) -> None:
     def add(content: str) -> int:
         return ModelRepository(store.database).add_version("demo", new_version(content))[0].version
 
@@ -65,7 +65,7 @@ def test_a_label_belongs_to_one_version(store: Home) -> None:
     assert ModelRepository(store.database).add_version("other", new_version("b", label="spring"))[1]
 
 
-def test_an_alias_moves_and_always_means_one_version(store: Home) -> None:
+def test_an_alias_points_to_one_version(store: Home) -> None:
     for content in "ab":
         ModelRepository(store.database).add_version("demo", new_version(content))
     champion = ModelReference("demo", alias="champion")
@@ -86,10 +86,10 @@ def test_an_alias_moves_and_always_means_one_version(store: Home) -> None:
     assert ModelRepository(store.database).get("demo").aliases == {"champion": 1}
 
 
-def test_an_alias_protects_its_version_until_it_is_released(store: Home) -> None:
+def test_an_alias_protects_its_version(store: Home) -> None:
     version, _ = ModelRepository(store.database).add_version("demo", new_version())
     ModelRepository(store.database).set_alias(ModelReference("demo"), "champion")
-    with pytest.raises(ConflictError, match=r"demo:1 is @champion\..*unalias demo@champion"):
+    with pytest.raises(ConflictError, match=r"demo:1 has the alias @champion\..*unalias demo@champion"):
         ModelRepository(store.database).remove_version(version.id)
     ModelRepository(store.database).remove_alias("demo", "champion")
     ModelRepository(store.database).remove_version(version.id)
@@ -97,7 +97,7 @@ def test_an_alias_protects_its_version_until_it_is_released(store: Home) -> None
         ModelRepository(store.database).find(ModelReference("demo"))
 
 
-def test_tags_and_notes_are_replaced_and_taken_off(store: Home) -> None:
+def test_tags_and_notes_are_replaced_and_removed(store: Home) -> None:
     ModelRepository(store.database).add_version("demo", new_version(tags={"team": "a"}))
     here = ModelReference("demo")
     ModelRepository(store.database).set_tag(here, "team", "b")
@@ -131,7 +131,7 @@ def test_models_are_listed_by_name_with_their_total(store: Home) -> None:
     assert ([model.name for model in page], total) == (["b", "c"], 3)
 
 
-def test_what_is_not_there_is_an_error_with_the_nearest_name(store: Home) -> None:
+def test_unknown_names_get_suggestions(store: Home) -> None:
     ModelRepository(store.database).add_version("demo", new_version())
     with pytest.raises(NotFoundError, match="Did you mean 'demo'"):
         ModelRepository(store.database).find(ModelReference("demmo"))

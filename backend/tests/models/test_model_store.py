@@ -1,4 +1,4 @@
-"""The store of registered weights: every file once, whole, and checked when it is read."""
+"""The model store: every file once, intact, and verified when it is read."""
 
 import os
 from pathlib import Path
@@ -23,7 +23,7 @@ def written(path: Path, files: dict[str, str]) -> Path:
 
 
 def added(store: ModelStore, directory: Path) -> str:
-    with store.adding():
+    with store.shared_lock():
         return store.add(directory).content_hash
 
 
@@ -43,7 +43,7 @@ def test_a_checkout_holds_what_was_added(store: ModelStore, tmp_path: Path) -> N
     assert found == {name: text for name, text in files.items() if name != ".lock"}
 
 
-def test_the_same_bytes_are_kept_once(store: ModelStore, tmp_path: Path) -> None:
+def test_equal_files_are_stored_once(store: ModelStore, tmp_path: Path) -> None:
     first = added(store, written(tmp_path / "a", {"config.json": "{}", "model.safetensors": "same"}))
     second = added(store, written(tmp_path / "b", {"config.json": "{1}", "model.safetensors": "same"}))
     assert first != second
@@ -54,7 +54,7 @@ def test_the_same_bytes_are_kept_once(store: ModelStore, tmp_path: Path) -> None
     )
 
 
-def test_a_later_change_of_the_source_does_not_reach_the_store(store: ModelStore, tmp_path: Path) -> None:
+def test_the_store_keeps_its_own_copy(store: ModelStore, tmp_path: Path) -> None:
     content_hash = added(store, written(tmp_path / "m", {"weights": "before"}))
     (tmp_path / "m" / "weights").write_text("after!")
     assert (store.checkout(content_hash) / "weights").read_text() == "before"
@@ -65,13 +65,13 @@ def damage(path: Path, content: str) -> None:
     path.write_text(content)
 
 
-def test_a_damaged_file_is_named_and_never_served(store: ModelStore, tmp_path: Path) -> None:
+def test_a_damaged_file_is_named(store: ModelStore, tmp_path: Path) -> None:
     content_hash = added(store, written(tmp_path / "m", {"config.json": "{}", "weights": "before"}))
     damage(store.checkout(content_hash) / "weights", "affer!")
     with pytest.raises(DataError, match=r"weights is not what was registered.*Register the same model again"):
         store.checkout(content_hash)
     assert store.problems(store.tree(content_hash)) == [
-        "weights: is not what was registered: its hash is another"
+        "weights: is not what was registered: its hash differs"
     ]
 
 
@@ -84,14 +84,14 @@ def test_a_missing_blob_is_named(store: ModelStore, tmp_path: Path) -> None:
         store.require_blobs(store.tree(content_hash))
 
 
-def test_registering_again_heals_a_damaged_store(store: ModelStore, tmp_path: Path) -> None:
+def test_adding_again_repairs_damage(store: ModelStore, tmp_path: Path) -> None:
     content_hash = added(store, written(tmp_path / "m", {"weights": "before"}))
     damage(store.checkout(content_hash) / "weights", "affer!")
     assert added(store, tmp_path / "m") == content_hash
     assert (store.checkout(content_hash) / "weights").read_text() == "before"
 
 
-def test_a_foreign_file_in_a_checkout_is_refused(store: ModelStore, tmp_path: Path) -> None:
+def test_an_unexpected_file_in_a_checkout_is_refused(store: ModelStore, tmp_path: Path) -> None:
     checkout = store.checkout(added(store, written(tmp_path / "m", {"weights": "before"})))
     (checkout / "model-2.safetensors").write_text("smuggled")
     with pytest.raises(DataError, match="does not belong to the model"):
@@ -108,16 +108,16 @@ def test_a_damaged_tree_is_refused(store: ModelStore, tmp_path: Path) -> None:
 
 def test_an_empty_directory_is_no_model(store: ModelStore, tmp_path: Path) -> None:
     (tmp_path / "m").mkdir()
-    with store.adding(), pytest.raises(InvalidInputError, match="no files"):
+    with store.shared_lock(), pytest.raises(InvalidInputError, match="no files"):
         store.add(tmp_path / "m")
 
 
-def test_garbage_is_what_no_kept_model_needs(store: ModelStore, tmp_path: Path) -> None:
+def test_unused_files_are_garbage(store: ModelStore, tmp_path: Path) -> None:
     kept = added(store, written(tmp_path / "a", {"shared": "same", "own": "a"}))
     gone = added(store, written(tmp_path / "b", {"shared": "same", "own": "bb"}))
     store.checkout(gone)
     (store.incoming / "left-by-a-killed-process").write_text("x")
-    with store.alone():
+    with store.exclusive_lock():
         removed = remove_garbage(store, {kept})
     assert (removed.num_blobs, removed.num_bytes) == (1, 2)
     assert (store.checkout(kept) / "shared").read_text() == "same"
@@ -126,17 +126,15 @@ def test_garbage_is_what_no_kept_model_needs(store: ModelStore, tmp_path: Path) 
         store.checkout(gone)
 
 
-def test_nothing_is_removed_while_the_tree_of_a_kept_model_is_damaged(
-    store: ModelStore, tmp_path: Path
-) -> None:
+def test_a_damaged_tree_stops_garbage_collection(store: ModelStore, tmp_path: Path) -> None:
     kept = added(store, written(tmp_path / "a", {"own": "a"}))
     (store.trees / f"{kept}.json").unlink()
-    with store.alone(), pytest.raises(DataError, match="is missing"):
+    with store.exclusive_lock(), pytest.raises(DataError, match="is missing"):
         remove_garbage(store, {kept})
     assert len(list(store.blobs.glob("*/*"))) == 1
 
 
-def test_a_full_disk_leaves_nothing_half_and_later_it_works(tmp_path: Path) -> None:
+def test_a_full_disk_leaves_no_partial_files(tmp_path: Path) -> None:
     with small_disk_in(tmp_path, megabytes=1) as disk:
         store = ModelStore(disk / "models")
         small = added(store, written(tmp_path / "small", {"weights": "before"}))

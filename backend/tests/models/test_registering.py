@@ -1,4 +1,4 @@
-"""From a run or a directory to a registered version."""
+"""Registering runs and directories."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ from tunix_rt.base.errors import ConflictError, DataError, InvalidInputError, No
 from tunix_rt.base.home import Home
 from tunix_rt.base.settings import Settings
 from tunix_rt.models.find import directory_of, resolve
-from tunix_rt.models.register import register_directory, register_run, remarks_of
+from tunix_rt.models.register import parse_annotations, register_directory, register_run
 from tunix_rt.models.store import ModelRepository
 from tunix_rt.models.types import parse_reference
 
@@ -23,7 +23,9 @@ def settings(sqlite_template: Path, tmp_path: Path) -> Settings:
 
 def test_a_run_is_registered_with_its_lineage(store: Home) -> None:
     run_dir = succeeded_run(store)
-    done = register_run(store, "demo", "first", remarks=remarks_of("spring", "good", {"team": "a"}))
+    done = register_run(
+        store, "demo", "first", annotations=parse_annotations("spring", "good", {"team": "a"})
+    )
     version, lineage = done.version, done.version.lineage
     assert done.is_new
     assert (version.reference, version.kind, version.markup, version.label) == (
@@ -52,7 +54,7 @@ def test_registering_again_changes_nothing(store: Home) -> None:
     assert register_run(store, "other", "first").is_new
 
 
-def test_an_adapter_remembers_the_weights_below_it(store: Home) -> None:
+def test_an_adapter_records_its_base(store: Home) -> None:
     version = registered(store, is_adapter=True)
     assert version.kind == "adapter"
     assert version.lineage.base is not None
@@ -80,7 +82,7 @@ def test_only_the_id_of_a_run_names_it(store: Home, run_id: str) -> None:
         register_run(store, "demo", run_id)
 
 
-def test_weights_that_changed_after_the_run_are_refused(store: Home) -> None:
+def test_changed_weights_are_refused(store: Home) -> None:
     run_dir = succeeded_run(store)
     (run_dir.model / "model.safetensors").write_text("better ones")
     with pytest.raises(DataError, match=r"model.safetensors is not what the run first wrote"):
@@ -88,7 +90,7 @@ def test_weights_that_changed_after_the_run_are_refused(store: Home) -> None:
     assert ModelRepository(store.database).names() == ()
 
 
-def test_a_file_that_joined_the_model_later_is_refused(store: Home) -> None:
+def test_files_added_after_the_run_are_refused(store: Home) -> None:
     run_dir = succeeded_run(store)
     (run_dir.model / "extra.safetensors").write_text("more")
     with pytest.raises(DataError, match=r"extra.safetensors is not what the run"):
@@ -100,7 +102,7 @@ def test_a_directory_is_registered_without_a_run(store: Home, tmp_path: Path) ->
     assert (version.kind, version.lineage.run_id, version.num_files) == ("model", None, 2)
 
 
-def test_a_directory_that_is_no_model_is_refused(store: Home, tmp_path: Path) -> None:
+def test_an_invalid_directory_is_refused(store: Home, tmp_path: Path) -> None:
     (plain_model(tmp_path / "elsewhere") / "model.safetensors").unlink()
     with pytest.raises(InvalidInputError, match=r"lacks model.safetensors"):
         register_directory(store, "demo", tmp_path / "elsewhere")
@@ -121,7 +123,7 @@ def test_a_bad_name_is_refused_before_anything_is_copied(store: Home, tmp_path: 
     assert not store.settings.models_dir.exists()
 
 
-def test_a_version_is_resolved_by_whatever_names_it(store: Home) -> None:
+def test_a_version_is_resolved_by_any_reference(store: Home) -> None:
     registered(store)
     second = registered(store, run_id="second")
     ModelRepository(store.database).set_alias(parse_reference("demo:1"), "old")

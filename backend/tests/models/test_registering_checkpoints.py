@@ -1,4 +1,4 @@
-"""A checkpoint becomes a registered version through a child process: nothing is loaded here."""
+"""Registering checkpoints, which a child process exports."""
 
 import pytest
 from support.training import Workshop, workshop_fixture
@@ -24,7 +24,7 @@ def test_a_checkpoint_of_a_run_is_registered_with_its_step(workshop: Workshop) -
     assert (version.version, version.lineage.step, version.lineage.is_checkpoint) == (2, 2, True)
     weights = directory_of(workshop.settings, version) / "model.safetensors"
     assert weights.read_bytes() == workshop.weights(ended)
-    # The same weights, whoever exported them.
+    # The same weights, whichever process exported them.
     assert register_run(store, "demo", "two").version == version
     with pytest.raises(NotFoundError, match=r"no checkpoint of step 9.*: 2, 3"):
         register_run(store, "demo", "three", step=9)

@@ -1,4 +1,4 @@
-"""What is needed is not removed; what nobody needs leaves the disk."""
+"""Removing versions that nothing depends on, and collecting their files."""
 
 import json
 import threading
@@ -35,7 +35,7 @@ def blobs(store: Home) -> int:
     return len(list(ModelStore(store.settings.models_dir).blobs.glob("*/*")))
 
 
-def test_a_removed_version_leaves_the_disk_with_the_garbage(store: Home) -> None:
+def test_garbage_collection_frees_removed_versions(store: Home) -> None:
     first, second = registered(store), registered(store, run_id="second")
     remove_version(store, FIRST)
     assert blobs(store) == 3
@@ -46,7 +46,7 @@ def test_a_removed_version_leaves_the_disk_with_the_garbage(store: Home) -> None
         directory_of(store.settings, first)
 
 
-def test_an_alias_is_named_with_the_command_that_releases_it(store: Home) -> None:
+def test_an_alias_blocks_removal(store: Home) -> None:
     registered(store)
     set_alias(store, "demo", "champion")
     with pytest.raises(
@@ -55,7 +55,7 @@ def test_an_alias_is_named_with_the_command_that_releases_it(store: Home) -> Non
         remove_version(store, FIRST)
 
 
-def test_a_baseline_keeps_the_model_it_rests_on(store: Home) -> None:
+def test_a_baseline_blocks_removal(store: Home) -> None:
     registered(store, run_id="run-a")
     evaluation = store_answers(store, "run-a", model=make_model("run-a"))
     set_baseline(store, "main", evaluation, GateRule())
@@ -71,7 +71,7 @@ def trained_from(store: Home, run_dir: RunDir, base: Path) -> None:
     run_dir.recipe.write_text(json.dumps(recipe))
 
 
-def test_what_was_trained_from_a_version_needs_it(store: Home) -> None:
+def test_trained_children_block_removal(store: Home) -> None:
     parent = registered(store)
     child_run = succeeded_run(store, "second", weights="tuned further")
     trained_from(store, child_run, directory_of(store.settings, parent))
@@ -83,7 +83,7 @@ def test_what_was_trained_from_a_version_needs_it(store: Home) -> None:
         remove_version(store, FIRST)
 
 
-def test_all_versions_go_or_none(store: Home) -> None:
+def test_all_versions_are_removed_or_none(store: Home) -> None:
     registered(store)
     registered(store, run_id="second")
     set_alias(store, "demo:1", "champion")
@@ -98,18 +98,18 @@ def test_all_versions_go_or_none(store: Home) -> None:
         ModelRepository(store.database).get("demo")
 
 
-def test_a_damaged_version_is_found_by_verifying(store: Home) -> None:
+def test_verifying_finds_damage(store: Home) -> None:
     first, second = registered(store), registered(store, run_id="second")
     weights = directory_of(store.settings, first) / "model.safetensors"
     weights.chmod(0o644)
     weights.write_text("x")
-    damaged, whole = verify_versions(store, (first, second))
+    damaged, intact = verify_versions(store, (first, second))
     assert damaged.problems == ("model.safetensors: has 1 bytes instead of 16",)
-    assert whole.problems == ()
+    assert intact.problems == ()
 
 
-def test_garbage_waits_for_whoever_is_registering(store: Home, tmp_path: Path) -> None:
-    """The lock is what a registration holds from its first file to its row in the database."""
+def test_garbage_collection_waits_for_registrations(store: Home, tmp_path: Path) -> None:
+    """A registration holds the lock from its first file to its database row."""
     files = ModelStore(store.settings.models_dir)
     collected = threading.Event()
 
@@ -117,7 +117,7 @@ def test_garbage_waits_for_whoever_is_registering(store: Home, tmp_path: Path) -
         collect_garbage(store)
         collected.set()
 
-    with files.adding():
+    with files.shared_lock():
         tree = files.add(plain_model(tmp_path / "m"))
         collector = threading.Thread(target=collect)
         collector.start()

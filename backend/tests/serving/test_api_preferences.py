@@ -27,7 +27,7 @@ def test_votes_are_listed_newest_first(client: TestClient) -> None:
     assert page["pagination"]["total"] == 3
 
 
-def test_a_pair_of_models_has_one_tally_wherever_they_stood(client: TestClient) -> None:
+def test_a_pair_has_one_tally(client: TestClient) -> None:
     vote(client, RIGHT, WRONG, "a")
     vote(client, WRONG, RIGHT, "b")
     vote(client, WRONG, RIGHT, "a")
@@ -40,7 +40,7 @@ def test_a_pair_of_models_has_one_tally_wherever_they_stood(client: TestClient) 
     assert (tally["num_ties"], tally["num_neither"]) == (1, 1)
 
 
-def test_votes_for_one_of_two_are_exported_as_preference_pairs(client: TestClient) -> None:
+def test_decided_votes_are_exported_as_pairs(client: TestClient) -> None:
     vote(client, WRONG, RIGHT, "b")
     vote(client, WRONG, RIGHT, "tie")
     answer = client.get("/api/preferences/export.jsonl")
@@ -57,7 +57,7 @@ def test_votes_for_one_of_two_are_exported_as_preference_pairs(client: TestClien
     ]
 
 
-def test_a_vote_can_be_taken_back(client: TestClient) -> None:
+def test_a_vote_can_be_deleted(client: TestClient) -> None:
     kept = vote(client, RIGHT, WRONG, "a")
     assert client.delete(f"/api/preferences/{kept['id']}").status_code == 204
     assert client.get("/api/preferences").json()["data"] == []
@@ -67,6 +67,6 @@ def test_a_vote_can_be_taken_back(client: TestClient) -> None:
 @pytest.mark.parametrize(
     "changed", [{"choice": "both"}, {"messages": []}, {"a": {"model": "", "content": ""}}]
 )
-def test_a_vote_that_makes_no_sense_is_refused(client: TestClient, changed: dict[str, Any]) -> None:
+def test_invalid_votes_are_refused(client: TestClient, changed: dict[str, Any]) -> None:
     sent = {"messages": ASKED, "a": RIGHT, "b": WRONG, "choice": "a", **changed}
     assert client.post("/api/preferences", json=sent).status_code == 422

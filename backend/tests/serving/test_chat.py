@@ -1,4 +1,4 @@
-"""Talking to a model: in one process, as a person does it. The torch engine compiles nothing for it."""
+"""Chatting with a model in one process. The torch engine needs no compilation."""
 
 import json
 import signal
@@ -19,17 +19,17 @@ from tunix_rt.engines.select import AskedEngine
 from tunix_rt.engines.torch.engine import TorchEngine
 from tunix_rt.engines.types import Decoding, DeviceRequest
 from tunix_rt.models.find import find_model
-from tunix_rt.serving.child import Place, open_model
+from tunix_rt.serving.child import LoadOptions, open_model
 from tunix_rt.serving.types import ChatMessage
-from tunix_rt.serving.wire import Begun, Failed, Said, WriteOrder
-from tunix_rt.serving.writer import Chat, ChatWriter
+from tunix_rt.serving.wire import CompletionDelta, Failed, GenerateRequest, RequestStarted
+from tunix_rt.serving.writer import ChatBatcher, ChatSession
 
 SHORT = Decoding(max_new_tokens=30)
 QUESTION = (ChatMessage(role="user", content="What is 6 * 7?"),)
 
 
-def start_engine(asked: AskedEngine, device: DeviceRequest) -> GeneratingEngine:
-    # Two threads that wait for each other on busy cores are slower than one.
+def start_engine(requested: AskedEngine, device: DeviceRequest) -> GeneratingEngine:
+    # On busy cores, two threads that wait for each other are slower than one.
     torch.set_num_threads(1)
     return TorchEngine()
 
@@ -41,79 +41,76 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def generator(directory: Path) -> Generator:
-    place = Place("torch", DeviceRequest("cpu"))
-    return open_model(find_model(Settings(), str(directory)), place, start_engine)
+    options = LoadOptions("torch", DeviceRequest("cpu"))
+    return open_model(find_model(Settings(), str(directory)), options, start_engine)
 
 
-def reports_of(writer: ChatWriter, *orders: WriteOrder) -> list[Said | Failed]:
-    begun = [writer.begin(order) for order in orders]
-    reports: list[Said | Failed] = [report for report in begun if isinstance(report, Failed)]
-    while writer.is_busy:
-        reports += writer.advance()
-    return reports
+def events_of(batcher: ChatBatcher, *requests: GenerateRequest) -> list[CompletionDelta | Failed]:
+    started = [batcher.add(request) for request in requests]
+    events: list[CompletionDelta | Failed] = [event for event in started if isinstance(event, Failed)]
+    while batcher.is_busy:
+        events += batcher.step()
+    return events
 
 
-def test_an_answer_comes_in_pieces_with_its_reasoning_apart(generator: Generator) -> None:
-    order = WriteOrder(order_id=1, messages=QUESTION, decoding=SHORT)
-    said = [
-        piece for piece in reports_of(ChatWriter(generator, max_rows=2), order) if isinstance(piece, Said)
-    ]
-    assert [piece.reasoning for piece in said if piece.reasoning] == ["six", " sév", "ens"]
-    assert [piece.content for piece in said if piece.content] == ["4", "2"]
+def test_reasoning_and_answer_are_streamed_apart(generator: Generator) -> None:
+    request = GenerateRequest(order_id=1, messages=QUESTION, decoding=SHORT)
+    events = events_of(ChatBatcher(generator, max_rows=2), request)
+    deltas = [event for event in events if isinstance(event, CompletionDelta)]
+    assert [delta.reasoning for delta in deltas if delta.reasoning] == ["six", " sév", "ens"]
+    assert [delta.content for delta in deltas if delta.content] == ["4", "2"]
 
 
-def test_orders_that_come_together_are_carried_out_together(generator: Generator) -> None:
-    writer = ChatWriter(generator, max_rows=2)
+def test_requests_are_batched_and_fail_separately(generator: Generator) -> None:
     refused = (ChatMessage(role="assistant", content="42"),)
-    reports = reports_of(
-        writer,
-        WriteOrder(order_id=1, messages=QUESTION, decoding=SHORT),
-        WriteOrder(order_id=2, messages=refused, decoding=SHORT),
-        WriteOrder(order_id=3, messages=QUESTION, decoding=SHORT, stops=("</answer>",)),
+    events = events_of(
+        ChatBatcher(generator, max_rows=2),
+        GenerateRequest(order_id=1, messages=QUESTION, decoding=SHORT),
+        GenerateRequest(order_id=2, messages=refused, decoding=SHORT),
+        GenerateRequest(order_id=3, messages=QUESTION, decoding=SHORT, stops=("</answer>",)),
     )
-    failed = [report for report in reports if isinstance(report, Failed)]
-    assert [(report.order_id, report.code) for report in failed] == [(2, DataError.code)]
-    said = [report for report in reports if isinstance(report, Said)]
+    failed = [event for event in events if isinstance(event, Failed)]
+    assert [(event.order_id, event.code) for event in failed] == [(2, DataError.code)]
     for order_id, num_tokens in ((1, 15), (3, 14)):
-        pieces = [piece for piece in said if piece.order_id == order_id]
-        assert "".join(piece.content for piece in pieces) == "42"
-        assert [piece.finish for piece in pieces if piece.finish] == ["stop"]
-        assert sum(piece.num_tokens for piece in pieces) == num_tokens
+        deltas = [e for e in events if isinstance(e, CompletionDelta) and e.order_id == order_id]
+        assert "".join(delta.content for delta in deltas) == "42"
+        assert [delta.finish for delta in deltas if delta.finish] == ["stop"]
+        assert sum(delta.num_tokens for delta in deltas) == num_tokens
 
 
-def test_an_order_that_is_dropped_is_never_heard_of_again(generator: Generator) -> None:
-    writer = ChatWriter(generator, max_rows=2)
+def test_a_cancelled_request_sends_no_more_events(generator: Generator) -> None:
+    batcher = ChatBatcher(generator, max_rows=2)
     for order_id in (1, 2):
-        writer.begin(WriteOrder(order_id=order_id, messages=QUESTION, decoding=SHORT))
-    writer.advance()
-    writer.drop(1)
-    assert {report.order_id for report in reports_of(writer)} == {2}
+        batcher.add(GenerateRequest(order_id=order_id, messages=QUESTION, decoding=SHORT))
+    batcher.step()
+    batcher.cancel(1)
+    assert {event.order_id for event in events_of(batcher)} == {2}
 
 
-class Listening(ChatWriter):
-    """Remembers what it was asked."""
+class RecordingBatcher(ChatBatcher):
+    """Records the messages of every request."""
 
     def __init__(self, generator: Generator) -> None:
         super().__init__(generator, max_rows=2)
-        self.heard: list[list[str]] = []
+        self.requests: list[list[str]] = []
 
-    def begin(self, order: WriteOrder) -> Begun | Failed:
-        self.heard.append([message.text for message in order.messages])
-        return super().begin(order)
+    def add(self, request: GenerateRequest) -> RequestStarted | Failed:
+        self.requests.append([message.text for message in request.messages])
+        return super().add(request)
 
 
-def test_a_chat_remembers_until_it_is_told_to_forget(generator: Generator) -> None:
-    writer = Listening(generator)
-    chat = Chat(writer, SHORT, system="Be brief.")
-    *_, answer = chat.ask("a")
+def test_a_session_remembers_until_reset(generator: Generator) -> None:
+    batcher = RecordingBatcher(generator)
+    session = ChatSession(batcher, SHORT, system="Be brief.")
+    *_, answer = session.ask("a")
     assert (answer.reasoning, answer.content, answer.finish) == ("six sévens", "42", "stop")
     for question in ("b", "c"):
-        growing = chat.ask(question)
-        next(growing)
-        growing.close()  # somebody pressed Ctrl-C
-    chat.forget()
-    list(chat.ask("d"))
-    assert writer.heard == [
+        answers = session.ask(question)
+        next(answers)
+        answers.close()  # as on Ctrl-C
+    session.reset()
+    list(session.ask("d"))
+    assert batcher.requests == [
         ["Be brief.", "a"],
         ["Be brief.", "a", "42", "b"],
         ["Be brief.", "a", "42", "b", "", "c"],
@@ -121,7 +118,7 @@ def test_a_chat_remembers_until_it_is_told_to_forget(generator: Generator) -> No
     ]
 
 
-def test_one_question_prints_the_answer_alone(directory: Path) -> None:
+def test_a_single_question_prints_only_the_answer(directory: Path) -> None:
     asked = ["chat", str(directory), "--engine", "torch", "--device", "cpu", "--max-tokens", "30"]
     asked += ["--prompt", "What is 6 * 7?"]
     done = CliRunner().invoke(app, asked)
@@ -133,7 +130,7 @@ def test_one_question_prints_the_answer_alone(directory: Path) -> None:
     assert (said["content"], said["reasoning"], said["finish"]) == ("4", "six sévens", "length")
 
 
-def test_ctrl_c_stops_the_answer_and_the_chat_goes_on(tmp_path: Path) -> None:
+def test_ctrl_c_stops_only_the_answer(tmp_path: Path) -> None:
     run_dir = scripted_run(tmp_path / "home" / "runs", "chatty", "never ", is_endless=True)
     program = [*PROGRAM, "chat", "chatty", "--engine", "torch", "--device", "cpu"]
     program += ["--max-tokens", "16000"]
@@ -157,5 +154,5 @@ def test_ctrl_c_stops_the_answer_and_the_chat_goes_on(tmp_path: Path) -> None:
     assert child.returncode == 0, noted
     assert len(shown) < 16_000
     assert "stopped" in noted
-    assert "begun anew" in noted
+    assert "conversation cleared" in noted
     assert "Traceback" not in noted

@@ -1,4 +1,4 @@
-"""Reasoning and answer, told apart however the text is cut."""
+"""Splitting streamed text into reasoning and answer, independent of the chunks."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -31,7 +31,7 @@ def parts(pieces: Sequence[str], style: MarkupStyle, *, is_in_reasoning: bool = 
 
 
 @pytest.mark.parametrize("style", MARKUP_STYLES)
-def test_a_rendered_trace_comes_apart_into_its_steps_and_its_answer(style: MarkupStyle) -> None:
+def test_a_rendered_trace_is_split(style: MarkupStyle) -> None:
     text = render_completion(TRACE, style).text
     work = "(1/2) six sevens\n(2/2) 6*7 = 42" if style == "counted" else "six sevens\n6*7 = 42"
     assert parts([text], style) == (work, "42")
@@ -39,16 +39,16 @@ def test_a_rendered_trace_comes_apart_into_its_steps_and_its_answer(style: Marku
 
 
 @given(text=TEXTS, places=st.lists(st.integers(0, 200), max_size=8), style=st.sampled_from(MARKUP_STYLES))
-def test_any_cutting_gives_the_same_parts(text: str, places: list[int], style: MarkupStyle) -> None:
+def test_parts_do_not_depend_on_chunks(text: str, places: list[int], style: MarkupStyle) -> None:
     assert parts(cut(text, places), style) == parts([text], style)
 
 
 @given(text=st.text(alphabet="ab <>/{}\\#\n"), style=st.sampled_from(["reasoning", "think"]))
-def test_a_text_without_marks_is_content_to_the_letter(text: str, style: MarkupStyle) -> None:
+def test_text_without_marks_is_content(text: str, style: MarkupStyle) -> None:
     assert parts(list(text), style) == ("", text)
 
 
-def test_a_completion_that_was_cut_off_is_reasoning_so_far() -> None:
+def test_a_truncated_completion_is_reasoning() -> None:
     assert parts(["<reason", "ing>\n6*7", " = 4"], "reasoning") == ("6*7 = 4", "")
 
 
@@ -87,7 +87,7 @@ def through(pieces: Sequence[str], stops: Sequence[str]) -> tuple[str, bool]:
         ("aab", ["ab"], ("a", True)),
     ],
 )
-def test_a_text_ends_before_the_stop_that_is_complete_first(
+def test_the_first_complete_stop_ends_the_text(
     text: str, stops: list[str], expected: tuple[str, bool]
 ) -> None:
     assert through([text], stops) == expected
@@ -99,5 +99,5 @@ def test_a_text_ends_before_the_stop_that_is_complete_first(
     stops=st.lists(st.text(alphabet="ab", min_size=1, max_size=4), max_size=4),
     places=st.lists(st.integers(0, 20), max_size=6),
 )
-def test_stops_are_found_however_the_text_is_cut(text: str, stops: list[str], places: list[int]) -> None:
+def test_stops_do_not_depend_on_chunks(text: str, stops: list[str], places: list[int]) -> None:
     assert through(cut(text, places), stops) == through([text], stops)

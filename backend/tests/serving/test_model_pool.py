@@ -1,4 +1,4 @@
-"""Processes of models: started when asked, shared, given up, and never left behind. They are real ones."""
+"""Model processes: started on demand, shared, evicted, and never leaked. The processes are real."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -13,16 +13,16 @@ from support.model_starts import ChildStarts
 from tunix_rt.base.errors import DataError, ServingError
 from tunix_rt.base.settings import Settings
 from tunix_rt.engines.types import Decoding
-from tunix_rt.serving.names import FoundModel
+from tunix_rt.serving.names import ServableModel
 from tunix_rt.serving.pool import ModelPool, ModelProcess
 from tunix_rt.serving.types import ChatMessage
-from tunix_rt.serving.wire import Begun, Said
+from tunix_rt.serving.wire import CompletionDelta, RequestStarted
 
 DEADLINE_S = 60
 
 
-def model(name: str) -> FoundModel:
-    return FoundModel(name, name, datetime(2026, 1, 1, tzinfo=UTC))
+def model(name: str) -> ServableModel:
+    return ServableModel(name, name, datetime(2026, 1, 1, tzinfo=UTC))
 
 
 @asynccontextmanager
@@ -37,14 +37,16 @@ async def a_pool(**settings: Any) -> AsyncIterator[tuple[ModelPool, ChildStarts]
     assert not any(Path(f"/proc/{process.pid}").exists() for process in starts.processes)
 
 
-async def said(pool: ModelPool, text: str, name: str = "a") -> str:
-    """All that a model says."""
-    async with pool.asking(model(name)) as process:
-        return "".join([report.content async for report in asked(process, text) if isinstance(report, Said)])
+async def completion(pool: ModelPool, text: str, name: str = "a") -> str:
+    """The whole completion."""
+    async with pool.acquire(model(name)) as process:
+        return "".join(
+            [event.content async for event in events(process, text) if isinstance(event, CompletionDelta)]
+        )
 
 
-def asked(process: ModelProcess, text: str) -> AsyncIterator[Begun | Said]:
-    return process.ask([ChatMessage(role="user", content=text)], Decoding(), [])
+def events(process: ModelProcess, text: str) -> AsyncIterator[RequestStarted | CompletionDelta]:
+    return process.generate([ChatMessage(role="user", content=text)], Decoding(), [])
 
 
 async def until(is_so: Callable[[], Awaitable[bool]]) -> None:
@@ -53,10 +55,10 @@ async def until(is_so: Callable[[], Awaitable[bool]]) -> None:
             await asyncio.sleep(0.01)
 
 
-def test_requests_that_come_together_share_one_process() -> None:
+def test_concurrent_requests_share_one_process() -> None:
     async def run() -> None:
         async with a_pool() as (pool, starts):
-            answers = await asyncio.gather(*(said(pool, "who are you?") for _ in range(5)))
+            answers = await asyncio.gather(*(completion(pool, "who are you?") for _ in range(5)))
             assert set(answers) == {f"well, {starts.processes[0].pid}"}
             assert len(starts.processes) == 1
             assert pool.is_loaded("a")
@@ -64,51 +66,51 @@ def test_requests_that_come_together_share_one_process() -> None:
     asyncio.run(run())
 
 
-def test_a_death_is_told_to_whoever_waits_and_the_next_request_starts_anew() -> None:
+def test_a_crash_fails_open_requests_and_the_next_one_restarts() -> None:
     async def run() -> None:
         async with a_pool() as (pool, starts):
-            with pytest.raises(ServingError, match=r"\(exit 9\): RuntimeError: the device is gone") as died:
-                await said(pool, "die")
-            assert "Ask again" in died.value.next_step
+            with pytest.raises(
+                ServingError, match=r"\(exit code 9\): RuntimeError: the device is gone"
+            ) as died:
+                await completion(pool, "die")
+            assert "Send the request again" in died.value.next_step
             assert not pool.is_loaded("a")
-            assert await said(pool, "echo") == "well, echo"
+            assert await completion(pool, "echo") == "well, echo"
             assert len(starts.processes) == 2
 
     asyncio.run(run())
 
 
-def test_a_process_that_writes_nonsense_is_ended(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_invalid_event_kills_the_process(caplog: pytest.LogCaptureFixture) -> None:
     async def run() -> None:
         async with a_pool() as (pool, _):
             with pytest.raises(ServingError, match=r"\(signal 9\)"):
-                await said(pool, "babble")
+                await completion(pool, "babble")
 
     asyncio.run(run())
-    assert "what nobody understands" in caplog.text
+    assert "wrote an invalid event" in caplog.text
 
 
 @pytest.mark.parametrize(
     ("name", "error", "words"),
-    [("broken", DataError, "weights are damaged"), ("fading", ServingError, r"has ended \(exit 0\)")],
+    [("broken", DataError, "weights are damaged"), ("fading", ServingError, r"stopped \(exit code 0\)")],
 )
-def test_a_model_that_cannot_be_loaded_says_why_each_time(
-    name: str, error: type[Exception], words: str
-) -> None:
+def test_a_loading_error_is_reported_every_time(name: str, error: type[Exception], words: str) -> None:
     async def run() -> None:
         async with a_pool() as (pool, starts):
             for number in (1, 2):
                 with pytest.raises(error, match=words):
-                    await said(pool, "echo", name)
+                    await completion(pool, "echo", name)
                 assert len(starts.processes) == number
 
     asyncio.run(run())
 
 
-def test_a_request_that_is_refused_leaves_the_others_alone() -> None:
+def test_a_refused_request_does_not_affect_others() -> None:
     async def run() -> None:
         async with a_pool() as (pool, starts):
             refused, answered = await asyncio.gather(
-                said(pool, "refuse"), said(pool, "echo"), return_exceptions=True
+                completion(pool, "refuse"), completion(pool, "echo"), return_exceptions=True
             )
             assert isinstance(refused, DataError)
             assert answered == "well, echo"
@@ -117,57 +119,60 @@ def test_a_request_that_is_refused_leaves_the_others_alone() -> None:
     asyncio.run(run())
 
 
-def test_whoever_stops_listening_stops_the_writing() -> None:
+def test_closing_the_stream_cancels_the_request() -> None:
     async def run() -> None:
         async with a_pool() as (pool, _):
-            async with pool.asking(model("a")) as process, aclosing(asked(process, "wait")) as reports:  # type: ignore[type-var]
-                assert isinstance(await anext(reports), Begun)
-                assert await said(pool, "who waits?") == "well, 1"
-            assert await said(pool, "who waits?") == "well, 0"
+            async with pool.acquire(model("a")) as process, aclosing(events(process, "wait")) as received:  # type: ignore[type-var]
+                assert isinstance(await anext(received), RequestStarted)
+                assert await completion(pool, "who waits?") == "well, 1"
+            assert await completion(pool, "who waits?") == "well, 0"
 
     asyncio.run(run())
 
 
-def test_the_model_that_was_asked_least_recently_gives_way() -> None:
+def test_the_least_recently_used_model_is_evicted() -> None:
     async def run() -> None:
         async with a_pool(serving_max_models=2) as (pool, _):
             for name in ("a", "b", "a", "c"):
-                await said(pool, "echo", name)
+                await completion(pool, "echo", name)
             assert [name for name in "abc" if pool.is_loaded(name)] == ["a", "c"]
 
     asyncio.run(run())
 
 
-def test_a_model_that_is_answering_does_not_give_way() -> None:
+def test_a_busy_model_is_not_evicted() -> None:
     async def run() -> None:
-        async with a_pool(serving_max_models=1, serving_max_requests=1) as (pool, _), pool.asking(model("a")):
-            with pytest.raises(ServingError, match="All 1 models that may be loaded"):
-                await said(pool, "echo", "b")
-            with pytest.raises(ServingError, match="1 requests wait for a already"):
-                await said(pool, "echo", "a")
+        async with (
+            a_pool(serving_max_models=1, serving_max_requests=1) as (pool, _),
+            pool.acquire(model("a")),
+        ):
+            with pytest.raises(ServingError, match="maximum of 1 loaded models"):
+                await completion(pool, "echo", "b")
+            with pytest.raises(ServingError, match="a already has 1 requests"):
+                await completion(pool, "echo", "a")
 
     asyncio.run(run())
 
 
-def test_a_model_that_nobody_asks_is_stopped() -> None:
+def test_an_idle_model_is_stopped() -> None:
     async def run() -> None:
         async with a_pool(serving_idle_s=0.01) as (pool, starts):
-            await said(pool, "echo")
+            await completion(pool, "echo")
 
             async def is_gone() -> bool:
                 return not starts.processes[0].is_alive
 
             await until(is_gone)
-            assert await said(pool, "echo") == "well, echo"
+            assert await completion(pool, "echo") == "well, echo"
 
     asyncio.run(run())
 
 
-def test_a_client_that_leaves_while_a_model_loads_does_not_stop_it_for_the_others() -> None:
+def test_a_disconnect_does_not_cancel_loading_for_others() -> None:
     async def run() -> None:
         async with a_pool() as (pool, starts):
-            impatient = asyncio.create_task(said(pool, "echo"))
-            patient = asyncio.create_task(said(pool, "echo"))
+            impatient = asyncio.create_task(completion(pool, "echo"))
+            patient = asyncio.create_task(completion(pool, "echo"))
             await asyncio.sleep(0)
             impatient.cancel()
             assert await patient == "well, echo"
@@ -177,10 +182,10 @@ def test_a_client_that_leaves_while_a_model_loads_does_not_stop_it_for_the_other
     asyncio.run(run())
 
 
-def test_a_process_that_was_just_started_is_not_left_behind() -> None:
+def test_closing_the_pool_stops_a_loading_process() -> None:
     async def run() -> None:
         async with a_pool() as (pool, starts):
-            asking = asyncio.create_task(said(pool, "echo"))
+            request = asyncio.create_task(completion(pool, "echo"))
 
             async def is_started() -> bool:
                 return bool(starts.processes)
@@ -188,6 +193,6 @@ def test_a_process_that_was_just_started_is_not_left_behind() -> None:
             await until(is_started)
             await pool.close()
             with pytest.raises(asyncio.CancelledError):
-                await asking
+                await request
 
     asyncio.run(run())

@@ -1,4 +1,4 @@
-"""The process of a model as the system sees it: what it reads, what it writes, when it ends."""
+"""The model process: its input, its output and when it exits."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""OpenAI's own client against a real server and a real, tiny model that always writes the same text."""
+"""OpenAI's client against a real server and a tiny model that always generates the same text."""
 
 import os
 import signal
@@ -54,7 +54,7 @@ def client(server: LiveServer) -> Iterator[OpenAI]:
 
 
 def pids_of(home: Path) -> list[int]:
-    """The processes of the models of this home."""
+    """The model processes of this home directory."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -67,7 +67,7 @@ def pids_of(home: Path) -> list[int]:
 
 
 def wait_for_process(home: Path) -> int:
-    """The process of a model, as soon as there is one."""
+    """Wait for a model process."""
     deadline = time.monotonic() + DEADLINE_S
     while time.monotonic() < deadline:
         if found := pids_of(home):
@@ -76,14 +76,16 @@ def wait_for_process(home: Path) -> int:
     raise AssertionError("no process was started")
 
 
-def test_a_process_that_dies_is_a_503_and_the_next_request_is_answered(client: OpenAI, home: Path) -> None:
+def test_a_crash_is_a_503_and_the_next_request_succeeds(client: OpenAI, home: Path) -> None:
     def ask() -> str | None:
         return client.chat.completions.create(model=MODEL, messages=QUESTION).choices[0].message.content
 
     with ThreadPoolExecutor(1) as thread:
         first = thread.submit(ask)  # waits until the model is loaded, and that never happens
         os.kill(wait_for_process(home), signal.SIGKILL)
-        with pytest.raises(openai.InternalServerError, match=r"has ended \(signal 9\).*Ask again") as died:
+        with pytest.raises(
+            openai.InternalServerError, match=r"stopped \(signal 9\).*Send the request again"
+        ) as died:
             first.result(timeout=DEADLINE_S)
     assert died.value.status_code == 503
     assert ask() == "42"
@@ -93,11 +95,11 @@ def test_a_process_that_dies_is_a_503_and_the_next_request_is_answered(client: O
 def test_models_are_listed_and_found_by_name(client: OpenAI) -> None:
     assert [model.id for model in client.models.list()] == ["adder:1", "adder@best", "sums"]
     assert client.models.retrieve(MODEL).model_dump()["root"] == "adder:1"
-    with pytest.raises(openai.NotFoundError, match="no model 'nobody' to ask"):
+    with pytest.raises(openai.NotFoundError, match="no model 'nobody' to serve"):
         client.models.retrieve("nobody")
 
 
-def test_an_answer_has_its_reasoning_apart(client: OpenAI) -> None:
+def test_reasoning_is_a_separate_field(client: OpenAI) -> None:
     completion = client.chat.completions.create(model=MODEL, messages=QUESTION, temperature=0)
     [choice] = completion.choices
     assert (choice.message.content, choice.finish_reason) == ("42", "stop")
@@ -108,7 +110,7 @@ def test_an_answer_has_its_reasoning_apart(client: OpenAI) -> None:
     assert completion.usage.total_tokens == completion.usage.prompt_tokens + 15
 
 
-def test_a_stream_is_the_same_answer_in_pieces(client: OpenAI) -> None:
+def test_a_stream_has_the_same_text(client: OpenAI) -> None:
     chunks = list(
         client.chat.completions.create(
             model=MODEL, messages=QUESTION, stream=True, stream_options={"include_usage": True}
@@ -123,7 +125,7 @@ def test_a_stream_is_the_same_answer_in_pieces(client: OpenAI) -> None:
     assert chunks[-1].usage.completion_tokens == 15
 
 
-def test_limits_stops_and_several_choices_are_obeyed(client: OpenAI) -> None:
+def test_limits_stops_and_choices_are_respected(client: OpenAI) -> None:
     ask = client.chat.completions.create
     [cut] = ask(model=MODEL, messages=QUESTION, max_completion_tokens=4).choices
     assert (cut.finish_reason, cut.message.content) == ("length", "")
@@ -134,7 +136,7 @@ def test_limits_stops_and_several_choices_are_obeyed(client: OpenAI) -> None:
     assert [(choice.index, choice.message.content) for choice in several] == [(0, "42"), (1, "42"), (2, "42")]
 
 
-def test_an_answer_can_be_sent_back_in_the_next_turn(client: OpenAI) -> None:
+def test_answers_can_be_sent_back(client: OpenAI) -> None:
     first = client.chat.completions.create(model=MODEL, messages=QUESTION)
     history = [
         {"role": "system", "content": [{"type": "text", "text": "Think first."}]},
@@ -154,15 +156,13 @@ def test_an_answer_can_be_sent_back_in_the_next_turn(client: OpenAI) -> None:
     [
         ({"logprobs": True}, "logprobs"),
         ({"temperature": 0, "n": 2}, "needs a temperature above 0"),
-        ({"max_tokens": 1, "max_completion_tokens": 2}, "mean the same"),
+        ({"max_tokens": 1, "max_completion_tokens": 2}, "are aliases"),
         ({"messages": [{"role": "user", "content": "word " * 16_384}]}, "the model takes 16384"),
         ({"messages": [{"role": "assistant", "content": "42"}]}, "Turns must alternate"),
         ({"messages": [{"role": "user", "content": "?", "name": "Ada"}]}, "name"),
     ],
 )
-def test_what_cannot_be_done_is_refused_with_the_reason(
-    client: OpenAI, fields: dict[str, object], said: str
-) -> None:
+def test_unsupported_requests_are_refused(client: OpenAI, fields: dict[str, object], said: str) -> None:
     asked: dict[str, object] = {"model": MODEL, "messages": QUESTION, **fields}
     for stream in (False, True):
         with pytest.raises(openai.UnprocessableEntityError, match=said) as refused:
@@ -174,6 +174,6 @@ def test_what_cannot_be_done_is_refused_with_the_reason(
 
 
 @pytest.mark.parametrize("name", ["nobody", "../runs/sums", "sums/../sums", ".", "..", "adder@worst"])
-def test_only_names_that_are_known_can_be_asked(client: OpenAI, name: str) -> None:
-    with pytest.raises(openai.NotFoundError, match="no registered model and no finished run"):
+def test_unknown_names_are_refused(client: OpenAI, name: str) -> None:
+    with pytest.raises(openai.NotFoundError, match="not a registered model or a finished run"):
         client.chat.completions.create(model=name, messages=QUESTION)

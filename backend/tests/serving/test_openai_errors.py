@@ -1,4 +1,4 @@
-"""Under /v1 every error has OpenAI's shape with ours inside, whichever layer refuses the request."""
+"""Errors under /v1 have the OpenAI format, whichever layer raises them."""
 
 import json
 from collections.abc import Iterator

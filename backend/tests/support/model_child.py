@@ -1,8 +1,8 @@
-"""Run as a child: a model's process without a model. What it is told decides what it does.
+"""A model process without a model, run as a child. The last message selects its behaviour.
 
-python model_child.py NAME     NAME `broken` cannot be loaded, `fading` ends without a word
+python model_child.py NAME     NAME `broken` cannot be loaded, `fading` exits without output
 
-The standard library only, so that it starts in no time; the lines are those of `services.serving.wire`.
+Only the standard library, so that it starts quickly; the lines are those of `serving.wire`.
 """
 
 import json
@@ -16,8 +16,8 @@ def send(kind: str, **values: Any) -> None:
     sys.stdout.flush()
 
 
-def carry_out(order: dict[str, Any], waiting: list[int]) -> None:
-    number, asked = order["order_id"], order["messages"][-1]["content"]
+def answer(request: dict[str, Any], waiting: list[int]) -> None:
+    number, asked = request["order_id"], request["messages"][-1]["content"]
     if asked == "refuse":
         error = {"detail": "It cannot be read.", "next_step": "Send another.", "code": "bad-data"}
         send("failed", order_id=number, **error)
@@ -45,11 +45,11 @@ def main(name: str) -> None:
         waiting: list[int] = []
         send("ready", device="none")
         for line in sys.stdin:
-            order = json.loads(line)
-            if order["kind"] == "drop":
-                waiting.remove(order["order_id"])
+            request = json.loads(line)
+            if request["kind"] == "drop":
+                waiting.remove(request["order_id"])
             else:
-                carry_out(order, waiting)
+                answer(request, waiting)
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ from tunix_rt.runs.routes.preview import tunix_router
 from tunix_rt.runs.routes.runs import router as run_artifacts_router
 from tunix_rt.runs.routes.runs import runs_router
 from tunix_rt.runs.tasks.routes import router as tasks_router
-from tunix_rt.serving.pool import ModelPool, process_starter
+from tunix_rt.serving.pool import ModelPool, process_launcher
 from tunix_rt.serving.routes import OpenAIErrors, preferences_router
 from tunix_rt.serving.routes import router as openai_router
 from tunix_rt.sweeps.routes import router as tuning_router
@@ -116,7 +116,7 @@ def create_app(home: Home, access: Access | None = None) -> FastAPI:
     # Set when the server is told to stop: whatever streams ends.
     app.state.stopping = threading.Event()
     app.state.live = LiveRuns(home, app.state.stopping)
-    app.state.models = ModelPool(home.settings, process_starter(home.settings))
+    app.state.models = ModelPool(home.settings, process_launcher(home.settings))
     app.state.measurements = Measurements(home)
     app.state.demo = DemoProject(home.settings)
     app.state.doctor = KeptDiagnosis(partial(examine, home.settings))

@@ -195,7 +195,7 @@ def _start(
     return EvaluationStart(
         evaluation_id=request.evaluation_id or uuid4(),
         created_at=datetime.now(UTC),
-        model=model.identified(source, view.show_hashing),
+        model=model.identify(source, view.show_hashing),
         evalset=evalset.name,
         protocol=protocol,
     )

@@ -1,4 +1,4 @@
-"""Complete, unaltered, no placeholders."""
+"""Checks of the files: unchanged, complete, valid against their schemas, without placeholders."""
 
 import re
 from collections import Counter
@@ -21,7 +21,6 @@ from tunix_rt.evidence.types import (
     EvidenceFile,
     EvidenceManifest,
     FileKind,
-    Strictness,
     check_of,
     kind_of,
     required_paths,
@@ -29,132 +28,19 @@ from tunix_rt.evidence.types import (
     sums_text,
 )
 
-_PLACEHOLDER = re.compile(
-    r"(?:null|none|nan|-?inf(?:inity)?|n/?a|tbd|todo|fixme|xxx+|\?+|\.\.\.|…|placeholder|changeme|"
-    r"(?:to be )?(?:filled|determined|populated)(?: in| later)?|"
-    r"(?:<|\[|\{\{?)[^<>\[\]{}]*(?:>|\]|\}\}?)|your[ _-].*)",
-    re.I,
-)
-
-
-def placeholders(value: Any, path: str = "") -> Iterator[str]:
-    """Where nothing is said, one line each.
-
-    Example:
-        {"metrics": {"final_loss": None}, "model": "TODO"} -> "metrics.final_loss is null", 'model is "TODO"'
-    """
-    if value is None:
-        yield f"{path or 'the value'} is null"
-    elif isinstance(value, str) and _PLACEHOLDER.fullmatch(value.strip()):
-        yield f'{path or "the value"} is "{value}"'
-    elif isinstance(value, dict):
-        for key, inner in value.items():
-            yield from placeholders(inner, f"{path}.{key}" if path else str(key))
-    elif isinstance(value, list):
-        for place, inner in enumerate(value):
-            yield from placeholders(inner, f"{path}[{place}]")
-
-
-_MAX_COUNTED = 1_000
-_NEXT_STEPS = {
-    "run_manifest.json": "Let the run end first; `--failure-report` packs one that did not succeed.",
-    "evaluation.json": "Evaluate it: tunix-rt eval {run} --eval-set eval_v2",
-    "predictions.jsonl": "Evaluate it: tunix-rt eval {run} --eval-set eval_v2",
-    "evalset.jsonl": "Evaluate it again: tunix-rt eval {run} --eval-set eval_v2",
-    "eval_summary.json": "Evaluate it with an eval set of which at least one answer can be scored.",
-    "requirements.lock.txt": "Run it again: this version writes down every installed package.",
-    "dataset/manifest.json": "Put the dataset back, or build it with tunix-rt data ingest and train on that.",
-}
-
-
-def check_complete(contents: Contents, manifest: EvidenceManifest) -> Check:
-    """A success has everything that proves it; a failure is called one."""
-    problems = [*_status_problems(manifest)]
-    if manifest.kind == "evidence":
-        missing = [path for path in required_paths() if not contents.has(path)]
-        problems += [_missing(path, manifest.run_id) for path in missing]
-    unknown = [file.path for file in manifest.files if kind_of(file.path) is None]
-    problems += [BundleProblem(detail=f"{path} has no place in a bundle") for path in unknown]
-    word = "evidence of a success" if manifest.kind == "evidence" else "report of a failure"
-    return check_of("complete", f"{word}, {len(manifest.files):,} files", problems)
-
-
-def check_contents(contents: Contents, manifest: EvidenceManifest) -> Check:
-    """Every file follows its schema, without nulls, NaN or placeholders."""
-    checked = [
-        (file.path, kind) for file in manifest.files if (kind := kind_of(file.path)) and kind.content_schema
-    ]
-    problems: list[BundleProblem] = []
-    for path, kind in checked:
-        problems += [BundleProblem(detail=f"{path}: {found}") for found in _problems_of(contents, path, kind)]
-    return check_of("contents", f"{len(checked):,} files against their schemas", problems)
-
-
-def _status_problems(manifest: EvidenceManifest) -> Iterator[BundleProblem]:
-    if manifest.kind == "evidence" and manifest.status != "succeeded":
-        yield BundleProblem(
-            detail=f"the run {manifest.run_id} is {manifest.status}, which is no success",
-            next_step="Pack it as what it is: add --failure-report",
-        )
-    if manifest.kind == "failure-report" and manifest.status == "succeeded":
-        yield BundleProblem(
-            detail=f"the run {manifest.run_id} succeeded, and is packed as a failure",
-            next_step="Leave --failure-report away.",
-        )
-
-
-def _missing(path: str, run_id: str) -> BundleProblem:
-    next_step = _NEXT_STEPS.get(path)
-    filled = None if next_step is None else next_step.format(run=run_id)
-    return BundleProblem(detail=f"{path} is missing", next_step=filled)
-
-
-def _problems_of(contents: Contents, path: str, kind: FileKind) -> list[str]:
-    found = _line_problems(contents, path, kind) if kind.is_lines else _file_problems(contents, path, kind)
-    try:
-        return list(islice(found, _MAX_COUNTED))
-    except DataError as error:
-        return [error.detail.removeprefix(f"{path}: ")]
-
-
-def _file_problems(contents: Contents, path: str, kind: FileKind) -> Iterator[str]:
-    yield from _text_problems(contents.text(path), path, kind)
-
-
-def _line_problems(contents: Contents, path: str, kind: FileKind) -> Iterator[str]:
-    for number, line in contents.lines(path):
-        yield from (f"line {number}: {found}" for found in _text_problems(line, path, kind))
-
-
-def _text_problems(text: bytes, path: str, kind: FileKind) -> Iterator[str]:
-    assert kind.content_schema is not None
-    if kind.strictness != "own-rules":
-        yield from _empty_values(text, path, kind.strictness)
-    try:
-        TYPES[kind.content_schema].validate_json(text)
-    except ValidationError as error:
-        yield first_problem(error)
-
-
-def _empty_values(text: bytes, path: str, strictness: Strictness) -> Iterator[str]:
-    for found in placeholders(strict_json(text, path)):
-        if strictness == "no-placeholders" or found.endswith(" is null"):
-            yield found
-
-
-_AGAIN = "Take another copy of the bundle from where it was published."
-_TIDY = "Move what was not packed out of the bundle, or take another copy of it."
+_GET_ANOTHER_COPY = "Get another copy of the bundle from where it was published."
+_REMOVE_UNLISTED = "Move the unlisted files out of the bundle, or get another copy of it."
 
 
 def check_container(bundle: Bundle) -> Check:
-    """Plain files only, none of which leads out of the bundle."""
-    problems = [BundleProblem(detail=problem, next_step=_AGAIN) for problem in bundle.problems]
+    """Only regular files, and no path leads out of the bundle."""
+    problems = [BundleProblem(detail=problem, next_step=_GET_ANOTHER_COPY) for problem in bundle.problems]
     total = sum(bundle.sizes.values())
     return check_of("container", f"{len(bundle.sizes):,} files, {total:,} bytes", problems)
 
 
 def read_manifest(bundle: Bundle) -> tuple[EvidenceManifest | None, Check]:
-    """The bundle's list of files, if it can be believed."""
+    """The manifest if it is intact, and the check."""
     try:
         manifest = _manifest(bundle)
     except DataError as error:
@@ -165,8 +51,11 @@ def read_manifest(bundle: Bundle) -> tuple[EvidenceManifest | None, Check]:
 
 
 def check_files(bundle: Bundle, manifest: EvidenceManifest) -> Generator[int, None, Check]:
-    """Every listed file is there with its bytes, and nothing else is. Yields the size of each hashed file."""
-    problems = [BundleProblem(detail=problem, next_step=_TIDY) for problem in _extra_files(bundle, manifest)]
+    """Every listed file is present and unchanged, with no others. Yields the size of each hashed file."""
+    problems = [
+        BundleProblem(detail=problem, next_step=_REMOVE_UNLISTED)
+        for problem in _extra_files(bundle, manifest)
+    ]
     found = [*_listing_problems(bundle, manifest)]
     owners = {file.sha256: file.path for file in manifest.files}
     for file in manifest.files:
@@ -174,16 +63,16 @@ def check_files(bundle: Bundle, manifest: EvidenceManifest) -> Generator[int, No
             if problem := _byte_problem(bundle, file, owners):
                 found.append(f"{file.path} {problem}")
             yield bundle.sizes[file.path]
-    problems += [BundleProblem(detail=problem, next_step=_AGAIN) for problem in found]
+    problems += [BundleProblem(detail=problem, next_step=_GET_ANOTHER_COPY) for problem in found]
     detail = f"{len(manifest.files):,} files, {manifest.size_bytes:,} bytes hashed"
     return check_of("files", detail, problems)
 
 
 def check_sums(bundle: Bundle, manifest: EvidenceManifest) -> Check:
-    """The list for `sha256sum --check` has the same hashes, those of the unlisted files included."""
+    """SHA256SUMS has the same hashes, including those of the unlisted files."""
     if SUMS_FILE not in bundle.sizes:
         return check_of(
-            "sums", SUMS_FILE, [BundleProblem(detail=f"{SUMS_FILE} is missing", next_step=_AGAIN)]
+            "sums", SUMS_FILE, [BundleProblem(detail=f"{SUMS_FILE} is missing", next_step=_GET_ANOTHER_COPY)]
         )
     hashes = {file.path: file.sha256 for file in manifest.files}
     for path in UNLISTED_FILES:
@@ -191,35 +80,33 @@ def check_sums(bundle: Bundle, manifest: EvidenceManifest) -> Check:
             found = digest_of(bundle, path, max_bytes=MAX_JSON_BYTES)
             hashes[path] = found.sha256 if isinstance(found, Digest) else found
     stated = read_whole(bundle, SUMS_FILE, max_bytes=MAX_JSON_BYTES)
-    problems = [] if stated == sums_text(hashes) else [_other_sums()]
+    problems = []
+    if stated != sums_text(hashes):
+        detail = f"{SUMS_FILE} does not have the hashes of these files"
+        problems.append(BundleProblem(detail=detail, next_step=_GET_ANOTHER_COPY))
     return check_of("sums", f"{len(hashes):,} sums", problems)
 
 
-def not_looked_at(reason: str = "not looked at: the bundle is not the one that was packed") -> list[Check]:
-    """What is left when there is nothing to look into."""
+def skipped_checks(reason: str = "not checked: the bundle was changed after it was packed") -> list[Check]:
+    """The content checks, skipped."""
     names = ("complete", "contents", "run", "dataset", "figures", "scores")
     return [skipped(name, reason) for name in names]  # type: ignore[arg-type]
-
-
-def _other_sums() -> BundleProblem:
-    detail = f"{SUMS_FILE} does not have the hashes of these files"
-    return BundleProblem(detail=detail, next_step=_AGAIN)
 
 
 def _manifest(bundle: Bundle) -> EvidenceManifest:
     if EVIDENCE_FILE not in bundle.sizes:
         raise DataError(
             f"There is no {EVIDENCE_FILE}.",
-            next_step="Name a directory or zip that `tunix-rt evidence pack` wrote.",
+            next_step="Name a directory or zip file written by `tunix-rt evidence pack`.",
         )
     text = read_whole(bundle, EVIDENCE_FILE, max_bytes=MAX_JSON_BYTES)
     _refuse_other_version(strict_json(text, EVIDENCE_FILE))
     try:
         manifest = EvidenceManifest.model_validate_json(text)
     except ValidationError as error:
-        raise DataError(f"{EVIDENCE_FILE}: {first_problem(error)}.", next_step=_AGAIN) from error
+        raise DataError(f"{EVIDENCE_FILE}: {first_problem(error)}.", next_step=_GET_ANOTHER_COPY) from error
     if manifest.content_hash != manifest.expected_hash() or manifest.to_bytes() != text:
-        raise DataError(f"{EVIDENCE_FILE} was changed after it was written.", next_step=_AGAIN)
+        raise DataError(f"{EVIDENCE_FILE} was changed after it was written.", next_step=_GET_ANOTHER_COPY)
     return manifest
 
 
@@ -229,8 +116,8 @@ def _refuse_other_version(value: object) -> None:
         return
     by = value.get("tunix_rt_version", "an unknown version") if isinstance(value, dict) else "?"
     raise DataError(
-        f"The bundle has evidence version {version!r}; this tunix-rt knows version {EVIDENCE_VERSION!r}.",
-        next_step=f"Check it with the tunix-rt that packed it ({by}), or a newer one.",
+        f"The bundle has evidence version {version!r}; this tunix-rt supports version {EVIDENCE_VERSION!r}.",
+        next_step=f"Verify it with the tunix-rt that packed it ({by}) or a newer one.",
     )
 
 
@@ -266,14 +153,120 @@ def _byte_problem(bundle: Bundle, file: EvidenceFile, owners: dict[str, str]) ->
         return f"is truncated: {found.size_bytes:,} of {file.size_bytes:,} bytes"
     if found.size_bytes > file.size_bytes:
         return f"has {found.size_bytes:,} bytes, not {file.size_bytes:,}"
-    return "was changed: its SHA-256 is another"
+    return "was changed: its SHA-256 differs"
 
 
 def _same_bytes(bundle: Bundle, path: str, candidates: list[EvidenceFile]) -> str | None:
-    """Which of the missing files this one is, under another name."""
+    """The missing file with the same bytes as this one, if any."""
     alike = [file for file in candidates if file.size_bytes == bundle.sizes[path]]
     if not alike:
         return None
     found = digest_of(bundle, path, max_bytes=bundle.sizes[path])
     hashes = {file.sha256: file.path for file in alike}
     return hashes.get(found.sha256) if isinstance(found, Digest) else None
+
+
+_MAX_PROBLEMS = 1_000
+_NEXT_STEPS = {
+    "run_manifest.json": "Wait until the run has ended; add --failure-report for one that did not succeed.",
+    "evaluation.json": "Evaluate it: tunix-rt eval {run} --eval-set eval_v2",
+    "predictions.jsonl": "Evaluate it: tunix-rt eval {run} --eval-set eval_v2",
+    "evalset.jsonl": "Evaluate it again: tunix-rt eval {run} --eval-set eval_v2",
+    "eval_summary.json": "Evaluate it on an eval set with at least one item that can be scored.",
+    "requirements.lock.txt": "Run it again: this version records every installed package.",
+    "dataset/manifest.json": "Restore the dataset, or build it with tunix-rt data ingest and train on that.",
+}
+
+
+def check_complete(contents: Contents, manifest: EvidenceManifest) -> Check:
+    """Evidence has all required files of a success, and a failure is labelled as one."""
+    problems = [*_status_problems(manifest)]
+    if manifest.kind == "evidence":
+        missing = [path for path in required_paths() if not contents.has(path)]
+        problems += [_missing(path, manifest.run_id) for path in missing]
+    unknown = [file.path for file in manifest.files if kind_of(file.path) is None]
+    problems += [BundleProblem(detail=f"{path} does not belong in a bundle") for path in unknown]
+    word = "evidence of a success" if manifest.kind == "evidence" else "report of a failure"
+    return check_of("complete", f"{word}, {len(manifest.files):,} files", problems)
+
+
+def check_contents(contents: Contents, manifest: EvidenceManifest) -> Check:
+    """Every file is valid against its schema, without nulls, NaN or placeholders."""
+    checked = [
+        (file.path, kind) for file in manifest.files if (kind := kind_of(file.path)) and kind.content_schema
+    ]
+    problems: list[BundleProblem] = []
+    for path, kind in checked:
+        problems += [BundleProblem(detail=f"{path}: {found}") for found in _problems_of(contents, path, kind)]
+    return check_of("contents", f"{len(checked):,} files against their schemas", problems)
+
+
+def _status_problems(manifest: EvidenceManifest) -> Iterator[BundleProblem]:
+    if manifest.kind == "evidence" and manifest.status != "succeeded":
+        yield BundleProblem(
+            detail=f"the run {manifest.run_id} is {manifest.status}, which is not a success",
+            next_step="Pack it as a failure report: add --failure-report",
+        )
+    if manifest.kind == "failure-report" and manifest.status == "succeeded":
+        yield BundleProblem(
+            detail=f"the run {manifest.run_id} succeeded but is packed as a failure report",
+            next_step="Omit --failure-report.",
+        )
+
+
+def _missing(path: str, run_id: str) -> BundleProblem:
+    next_step = _NEXT_STEPS.get(path)
+    filled = None if next_step is None else next_step.format(run=run_id)
+    return BundleProblem(detail=f"{path} is missing", next_step=filled)
+
+
+def _problems_of(contents: Contents, path: str, kind: FileKind) -> list[str]:
+    try:
+        if kind.is_lines:
+            return list(islice(_line_problems(contents, path, kind), _MAX_PROBLEMS))
+        return list(islice(_text_problems(contents.text(path), path, kind), _MAX_PROBLEMS))
+    except DataError as error:
+        return [error.detail.removeprefix(f"{path}: ")]
+
+
+def _line_problems(contents: Contents, path: str, kind: FileKind) -> Iterator[str]:
+    for number, line in contents.lines(path):
+        yield from (f"line {number}: {found}" for found in _text_problems(line, path, kind))
+
+
+def _text_problems(text: bytes, path: str, kind: FileKind) -> Iterator[str]:
+    assert kind.content_schema is not None
+    if kind.strictness != "own-rules":
+        for found in placeholders(strict_json(text, path)):
+            if kind.strictness == "no-placeholders" or found.endswith(" is null"):
+                yield found
+    try:
+        TYPES[kind.content_schema].validate_json(text)
+    except ValidationError as error:
+        yield first_problem(error)
+
+
+_PLACEHOLDER = re.compile(
+    r"(?:null|none|nan|-?inf(?:inity)?|n/?a|tbd|todo|fixme|xxx+|\?+|\.\.\.|…|placeholder|changeme|"
+    r"(?:to be )?(?:filled|determined|populated)(?: in| later)?|"
+    r"(?:<|\[|\{\{?)[^<>\[\]{}]*(?:>|\]|\}\}?)|your[ _-].*)",
+    re.I,
+)
+
+
+def placeholders(value: Any, path: str = "") -> Iterator[str]:
+    """Yield one line per null or placeholder.
+
+    Example:
+        {"metrics": {"final_loss": None}, "model": "TODO"} -> "metrics.final_loss is null", 'model is "TODO"'
+    """
+    if value is None:
+        yield f"{path or 'the value'} is null"
+    elif isinstance(value, str) and _PLACEHOLDER.fullmatch(value.strip()):
+        yield f'{path or "the value"} is "{value}"'
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield from placeholders(inner, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from placeholders(inner, f"{path}[{index}]")

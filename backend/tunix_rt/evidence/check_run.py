@@ -1,4 +1,4 @@
-"""Does the run agree with itself? Do the scores follow from the texts?"""
+"""Checks of the contents: run, dataset, figures and scores are consistent with each other."""
 
 import hashlib
 import json
@@ -19,16 +19,162 @@ from tunix_rt.evidence.reader import Contents, damaged
 from tunix_rt.evidence.summary import eval_summary, figure_problems, success_headline, summary_problems
 from tunix_rt.evidence.types import BundleProblem, Check, EvidenceManifest, check_of, kind_of
 
+CARD = "dataset/README.md"
+_SPLIT_PREFIX = "dataset/"
+_WEIGHTS = "model/*.safetensors"
+_CHUNK_BYTES = 1 << 20
 MAX_SCORED_BYTES = 1 << 30
-"""Of the answers, or of the questions: their verdicts are in memory while the scores are made."""
+"""Limit for predictions and eval set: their verdicts are in memory while the scores are computed."""
 _SCORED = ("evalset.jsonl", "predictions.jsonl")
-DRAWN_APART = 0.1
-"""Share of its width by which either end of a drawn interval may differ. Versions of NumPy draw differently;
-two drawings of 2,000 resamples put an end 2 % of the width apart, give or take."""
+RESAMPLING_TOLERANCE = 0.1
+"""Allowed difference of either end of a bootstrap interval, as a share of its width. NumPy versions resample
+differently; with 2,000 resamples, the ends differ by about 2 % of the width."""
+
+
+def run_problems(contents: Contents, evidence: EvidenceManifest) -> Iterator[str]:
+    """Contradictions between the files of the run."""
+    manifest = contents.manifest()
+    if (manifest.run_id, manifest.status) != (evidence.run_id, evidence.status):
+        yield f"run_manifest.json belongs to the run {manifest.run_id}, which is {manifest.status}"
+    yield from _hash_problems(manifest, evidence)
+    yield from _end_problems(contents, manifest)
+    if contents.has("environment.json") and contents.has("recipe.resolved.json"):
+        yield from _environment_problems(contents, manifest)
+    if contents.has("evaluation.json"):
+        yield from _evaluation_problems(contents, manifest, evidence)
+
+
+def _hash_problems(manifest: RunManifest, evidence: EvidenceManifest) -> Iterator[str]:
+    """Every file of the run must be unchanged in the bundle, or named as left out."""
+    packed = {file.path: file.sha256 for file in evidence.files}
+    left_out = {file.path: file.sha256 for file in evidence.left_out}
+    for path, digest in manifest.files.items():
+        if digest not in (packed.get(path), left_out.get(path)):
+            is_known = path in packed or path in left_out
+            what = "not what the run wrote" if is_known else "neither in the bundle nor named as left out"
+            yield f"{path} is {what}"
+    own = (path for path in packed if (kind := kind_of(path)) is not None and kind.is_from_run)
+    for path in own:
+        if path != "run_manifest.json" and path not in manifest.files:
+            yield f"{path} is not among the files that the run wrote"
+
+
+def _end_problems(contents: Contents, manifest: RunManifest) -> Iterator[str]:
+    """The last event must agree with the manifest on how the run ended."""
+    if not contents.has("events.jsonl"):
+        return
+    last: RunEvent | None = None
+    for number, event in enumerate(contents.events()):
+        if event.sequence != number:
+            yield f"events.jsonl: event {number} has the number {event.sequence}"
+        last = event
+    if last is None:
+        yield "events.jsonl is empty"
+    elif not _agrees(last, manifest):
+        yield f"events.jsonl ends with {last.message!r}; run_manifest.json says {manifest.status}"
+
+
+def _agrees(last: RunEvent, manifest: RunManifest) -> bool:
+    if manifest.status == "failed":
+        return last.kind == "failed" and last.details.get("exit_code") == manifest.exit_code
+    is_end = last.kind == "finished" and last.message == manifest.status
+    return is_end and last.details.get("exit_code") == manifest.exit_code
+
+
+def _environment_problems(contents: Contents, manifest: RunManifest) -> Iterator[str]:
+    environment, recipe = contents.environment(), contents.recipe()
+    if environment.engine != manifest.engine:
+        yield f"environment.json names the engine {environment.engine}, run_manifest.json {manifest.engine}"
+    if environment.is_dirty and not contents.has("code.diff"):
+        yield "the code had uncommitted changes, but code.diff is missing"
+    if recipe.get("model", {}).get("name") != manifest.model:
+        yield f"recipe.resolved.json names another model than {manifest.model}"
+    regenerated = {
+        "env_snapshot.txt": environment_text(environment),
+        "gpu_snapshot.txt": devices_text(environment),
+        "requirements.lock.txt": lock_text(environment) or "",
+        "provenance.intoto.json": json_text(statement(manifest, environment, recipe).to_json()),
+    }
+    for path, text in regenerated.items():
+        if contents.has(path) and contents.text(path) != text.encode():
+            yield f"{path} does not match environment.json and run_manifest.json"
+
+
+def _evaluation_problems(
+    contents: Contents, manifest: RunManifest, evidence: EvidenceManifest
+) -> Iterator[str]:
+    evaluation = contents.evaluation()
+    if evaluation.model.run_id != manifest.run_id:
+        yield f"evaluation.json belongs to {evaluation.model.name}, not to this run"
+    if evaluation.model.dataset_hash not in (None, manifest.dataset_hash):
+        yield "evaluation.json belongs to a model that was trained on other data"
+    if evaluation.fingerprint != evaluation.protocol.fingerprint:
+        yield "evaluation.json: the fingerprint does not match its protocol"
+    predictions = evidence.file("predictions.jsonl")
+    if predictions is not None and predictions.sha256 != evaluation.predictions_hash:
+        yield "predictions.jsonl is not the file that evaluation.json was computed from"
+    if contents.has("evalset.jsonl") and evalset_hash(contents.items()) != evaluation.protocol.evalset_hash:
+        yield "evalset.jsonl is not the eval set of the evaluation"
+    stated = evaluation.model.weights_hash
+    # The hash of an adapter also covers its base, which is not in the bundle.
+    if (
+        stated is not None
+        and not evaluation.model.is_adapter
+        and _weights_hash(contents) not in (None, stated)
+    ):
+        yield "the weights in model/ are not those that were evaluated"
+
+
+def _weights_hash(contents: Contents) -> str | None:
+    """Hash of the weights as the evaluation computes it; None if they are not in the bundle."""
+    paths = sorted(path for path in contents.bundle.sizes if fnmatchcase(path, _WEIGHTS))
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(f"{path} {contents.bundle.sizes[path]}\n".encode())
+        with contents.bundle.open(path) as file:
+            while chunk := file.read(_CHUNK_BYTES):
+                digest.update(chunk)
+    return digest.hexdigest() if paths else None
+
+
+def dataset_problems(contents: Contents, evidence: EvidenceManifest) -> Iterator[str]:
+    """Problems of the dataset that the run was trained on."""
+    dataset = read_dataset(contents)
+    if dataset.content_hash != contents.manifest().dataset_hash:
+        yield f"the run was trained on other data than {dataset.dataset_key}"
+    hashes = [(split.name, split.sha256) for split in dataset.splits]
+    if content_hash(hashes) != dataset.content_hash:
+        yield "the content hash of the dataset does not match its splits"
+    left_out = {file.path: file.sha256 for file in evidence.left_out}
+    packed = {file.path: file.sha256 for file in evidence.files}
+    for split in dataset.splits:
+        path = f"{_SPLIT_PREFIX}{split.filename}"
+        if split.sha256 not in (packed.get(path), left_out.get(path)):
+            yield f"{path} does not have the rows that the dataset was built with"
+        elif path in packed and (count := sum(1 for _ in contents.lines(path))) != split.statistics.num_rows:
+            yield f"{path} has {count:,} rows, not {split.statistics.num_rows:,}"
+    if contents.has(CARD) and packed[CARD] != dataset.card_sha256:
+        yield f"{CARD} is not the card that was built with the dataset"
+    if contents.text("dataset/croissant.json") != json_text(croissant(dataset).to_json()).encode():
+        yield "dataset/croissant.json does not match dataset/manifest.json"
+
+
+def read_dataset(contents: Contents) -> DatasetManifest:
+    """The manifest of the dataset."""
+    path = "dataset/manifest.json"
+    try:
+        return DatasetManifest.model_validate_json(contents.text(path))
+    except ValueError as error:
+        raise damaged(path, "it is not a dataset manifest") from error
+
+
+def json_text(value: object) -> str:
+    """The canonical text of a derived JSON file; verification compares it byte for byte."""
+    return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
 
 
 def metrics_problems(contents: Contents, evidence: EvidenceManifest) -> Iterator[str]:
-    """What manifest, summary or headline say otherwise than metrics.jsonl."""
+    """Differences between metrics.jsonl and the manifest, the summary or the headline."""
     manifest, curve = contents.manifest(), contents.curve()
     yield from figure_problems(manifest, curve)
     if evidence.kind == "failure-report":
@@ -36,14 +182,14 @@ def metrics_problems(contents: Contents, evidence: EvidenceManifest) -> Iterator
     stated = contents.summary()
     yield from summary_problems(stated, eval_summary(manifest, curve, contents.evaluation()))
     if evidence.headline != success_headline(stated):
-        yield "the headline of evidence.json does not follow from eval_summary.json"
+        yield "the headline of evidence.json does not match eval_summary.json"
 
 
 def check_scores(contents: Contents) -> Check:
-    """Every answer, judged again from its raw text by the checkers of today, and all scores made of it."""
+    """Judge every answer again from its raw text with the current checkers, and recompute all scores."""
     too_large = [path for path in _SCORED if contents.bundle.sizes[path] > MAX_SCORED_BYTES]
     if too_large:
-        raise damaged(too_large[0], f"more than {MAX_SCORED_BYTES:,} bytes are not scored")
+        raise damaged(too_large[0], f"files of more than {MAX_SCORED_BYTES:,} bytes are not scored")
     evaluation, items = contents.evaluation(), contents.items()
     try:
         require_checkers(items)
@@ -57,7 +203,7 @@ def check_scores(contents: Contents) -> Check:
 
 
 class _Rescorer:
-    """Judges one prediction at a time and keeps of each only what the scores need."""
+    """Judges predictions one at a time and keeps only what the scores need."""
 
     def __init__(self, evaluation: Evaluation, items: tuple[EvalItem, ...]) -> None:
         self._evaluation = evaluation
@@ -74,7 +220,7 @@ class _Rescorer:
             key = (stated.item_id, stated.sample)
             item = self._items.get(stated.item_id)
             if item is None or key in seen:
-                problem = "was not asked" if item is None else "is there twice"
+                problem = "is not in the eval set" if item is None else "is duplicated"
                 yield f"{stated.item_id}, sample {stated.sample}: {problem}"
                 continue
             seen.add(key)
@@ -91,12 +237,12 @@ class _Rescorer:
         again = score(self._judged, has_lenient_rules=lenient)
         stated = self._evaluation.scores.to_json()
         for key, mine, theirs in differences(stated, again.to_json()):
-            if not is_drawn_alike(stated, key, theirs):
-                yield f"evaluation.json says {key} {mine}; scored again it is {theirs}"
+            if not is_within_resampling_error(stated, key, theirs):
+                yield f"evaluation.json has {key} {mine}; scored again it is {theirs}"
 
 
-def is_drawn_alike(scores: Mapping[str, Any], key: str, again: object) -> bool:
-    """Whether `key` is an end of a drawn interval, and drawing it again could have given `again`."""
+def is_within_resampling_error(scores: Mapping[str, Any], key: str, again: object) -> bool:
+    """Whether `key` is an end of a bootstrap interval, and `again` is within its resampling error."""
     stated = flat(scores)
     name, _, end = key.rpartition(".")
     low, high = stated.get(f"{name}.low"), stated.get(f"{name}.high")
@@ -104,11 +250,11 @@ def is_drawn_alike(scores: Mapping[str, Any], key: str, again: object) -> bool:
         return False
     if not (isinstance(low, float) and isinstance(high, float) and isinstance(again, float)):
         return False
-    return abs(again - (low if end == "low" else high)) <= DRAWN_APART * (high - low)
+    return abs(again - (low if end == "low" else high)) <= RESAMPLING_TOLERANCE * (high - low)
 
 
 def _without_texts(prediction: Prediction) -> Prediction:
-    """The same without what takes memory: the scores are made of verdicts and counts."""
+    """Drop the texts to save memory: scores need only verdicts and counts."""
     steps = tuple(step.model_copy(update={"text": ""}) for step in prediction.judgement.steps)
     return prediction.model_copy(
         update={
@@ -132,162 +278,15 @@ def _short(value: object, limit: int = 60) -> str:
 
 
 def _advice(evaluation: Evaluation, items: tuple[EvalItem, ...]) -> str | None:
-    """Other checkers may give other verdicts; then the bundle need not be wrong."""
-    today = protocol_versions(items)
-    if today == evaluation.protocol.versions:
+    """Explain that other checker versions may give other verdicts for a valid bundle."""
+    current = protocol_versions(items)
+    if current == evaluation.protocol.versions:
         return None
     return (
-        f"The bundle was scored with {_versions(evaluation.protocol.versions)}, this tunix-rt has "
-        f"{_versions(today)}: check it with tunix-rt {evaluation.tunix_rt_version}."
+        f"The bundle was scored with {_versions(evaluation.protocol.versions)}, but this tunix-rt has "
+        f"{_versions(current)}: verify it with tunix-rt {evaluation.tunix_rt_version}."
     )
 
 
 def _versions(versions: dict[str, str]) -> str:
     return ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
-
-
-CARD = "dataset/README.md"
-_SPLIT_PREFIX = "dataset/"
-_WEIGHTS = "model/*.safetensors"
-_CHUNK_BYTES = 1 << 20
-
-
-def run_problems(contents: Contents, evidence: EvidenceManifest) -> Iterator[str]:
-    """What the files of the run say about each other that is not true."""
-    manifest = contents.manifest()
-    if (manifest.run_id, manifest.status) != (evidence.run_id, evidence.status):
-        yield f"run_manifest.json is of the run {manifest.run_id}, {manifest.status}"
-    yield from _hash_problems(manifest, evidence)
-    yield from _end_problems(contents, manifest)
-    if contents.has("environment.json") and contents.has("recipe.resolved.json"):
-        yield from _environment_problems(contents, manifest)
-    if contents.has("evaluation.json"):
-        yield from _evaluation_problems(contents, manifest, evidence)
-
-
-def _hash_problems(manifest: RunManifest, evidence: EvidenceManifest) -> Iterator[str]:
-    """Every file that the run wrote is here as it wrote it, or named as left out."""
-    packed = {file.path: file.sha256 for file in evidence.files}
-    left_out = {file.path: file.sha256 for file in evidence.left_out}
-    for path, digest in manifest.files.items():
-        if digest not in (packed.get(path), left_out.get(path)):
-            is_here = path in packed or path in left_out
-            yield f"{path} is {'not what the run wrote' if is_here else 'neither here nor named as left out'}"
-    own = (path for path in packed if (kind := kind_of(path)) is not None and kind.is_from_run)
-    for path in own:
-        if path != "run_manifest.json" and path not in manifest.files:
-            yield f"{path} is not among the files that the run wrote"
-
-
-def _end_problems(contents: Contents, manifest: RunManifest) -> Iterator[str]:
-    """The last event says how the run ended; the manifest must say the same."""
-    if not contents.has("events.jsonl"):
-        return
-    last: RunEvent | None = None
-    for number, event in enumerate(contents.events()):
-        if event.sequence != number:
-            yield f"events.jsonl: event {number} has the number {event.sequence}"
-        last = event
-    if last is None:
-        yield "events.jsonl is empty"
-    elif not _says(last, manifest):
-        yield f"events.jsonl ends with {last.message!r}; run_manifest.json says {manifest.status}"
-
-
-def _says(last: RunEvent, manifest: RunManifest) -> bool:
-    if manifest.status == "failed":
-        return last.kind == "failed" and last.details.get("exit_code") == manifest.exit_code
-    is_end = last.kind == "finished" and last.message == manifest.status
-    return is_end and last.details.get("exit_code") == manifest.exit_code
-
-
-def _environment_problems(contents: Contents, manifest: RunManifest) -> Iterator[str]:
-    environment, recipe = contents.environment(), contents.recipe()
-    if environment.engine != manifest.engine:
-        yield f"environment.json is of {environment.engine}; run_manifest.json of {manifest.engine}"
-    if environment.is_dirty and not contents.has("code.diff"):
-        yield "the code had changes that are not in its commit, and code.diff is missing"
-    if recipe.get("model", {}).get("name") != manifest.model:
-        yield f"recipe.resolved.json is of another model than {manifest.model}"
-    made_again = {
-        "env_snapshot.txt": environment_text(environment),
-        "gpu_snapshot.txt": devices_text(environment),
-        "requirements.lock.txt": lock_text(environment) or "",
-        "provenance.intoto.json": json_text(statement(manifest, environment, recipe).to_json()),
-    }
-    for path, text in made_again.items():
-        if contents.has(path) and contents.text(path) != text.encode():
-            yield f"{path} does not follow from environment.json and run_manifest.json"
-
-
-def _evaluation_problems(
-    contents: Contents, manifest: RunManifest, evidence: EvidenceManifest
-) -> Iterator[str]:
-    evaluation = contents.evaluation()
-    if evaluation.model.run_id != manifest.run_id:
-        yield f"evaluation.json is of {evaluation.model.name}, not of this run"
-    if evaluation.model.dataset_hash not in (None, manifest.dataset_hash):
-        yield "evaluation.json is of a model that was trained on other data"
-    if evaluation.fingerprint != evaluation.protocol.fingerprint:
-        yield "evaluation.json: the fingerprint is not that of its protocol"
-    predictions = evidence.file("predictions.jsonl")
-    if predictions is not None and predictions.sha256 != evaluation.predictions_hash:
-        yield "predictions.jsonl is not the file that evaluation.json was made from"
-    if contents.has("evalset.jsonl") and evalset_hash(contents.items()) != evaluation.protocol.evalset_hash:
-        yield "evalset.jsonl does not hold the questions that were asked"
-    stated = evaluation.model.weights_hash
-    # An adapter's hash also covers its base, which is not here.
-    if (
-        stated is not None
-        and not evaluation.model.is_adapter
-        and _weights_hash(contents) not in (None, stated)
-    ):
-        yield "the weights in model/ are not those that answered"
-
-
-def _weights_hash(contents: Contents) -> str | None:
-    """As the evaluation hashed them; None when they are not in the bundle."""
-    paths = sorted(path for path in contents.bundle.sizes if fnmatchcase(path, _WEIGHTS))
-    digest = hashlib.sha256()
-    for path in paths:
-        digest.update(f"{path} {contents.bundle.sizes[path]}\n".encode())
-        with contents.bundle.open(path) as file:
-            while chunk := file.read(_CHUNK_BYTES):
-                digest.update(chunk)
-    return digest.hexdigest() if paths else None
-
-
-def dataset_problems(contents: Contents, evidence: EvidenceManifest) -> Iterator[str]:
-    """What is wrong with the rows that the run was given."""
-    dataset = read_dataset(contents)
-    if dataset.content_hash != contents.manifest().dataset_hash:
-        yield f"the run was trained on other data than {dataset.dataset_key}"
-    hashes = [(split.name, split.sha256) for split in dataset.splits]
-    if content_hash(hashes) != dataset.content_hash:
-        yield "the content hash of the dataset does not follow from those of its splits"
-    left_out = {file.path: file.sha256 for file in evidence.left_out}
-    packed = {file.path: file.sha256 for file in evidence.files}
-    for split in dataset.splits:
-        path = f"{_SPLIT_PREFIX}{split.filename}"
-        if split.sha256 not in (packed.get(path), left_out.get(path)):
-            yield f"{path} does not have the rows that the dataset was built with"
-        elif path in packed and (count := sum(1 for _ in contents.lines(path))) != split.statistics.num_rows:
-            yield f"{path} has {count:,} rows, not {split.statistics.num_rows:,}"
-    if contents.has(CARD) and packed[CARD] != dataset.card_sha256:
-        yield f"{CARD} is not the card that was built with the dataset"
-    if contents.text("dataset/croissant.json") != json_text(croissant(dataset).to_json()).encode():
-        yield "dataset/croissant.json does not follow from dataset/manifest.json"
-
-
-def read_dataset(contents: Contents) -> DatasetManifest:
-    """The manifest of the dataset."""
-    path = "dataset/manifest.json"
-    try:
-        return DatasetManifest.model_validate_json(contents.text(path))
-    except ValueError as error:
-        raise damaged(path, "it is no manifest of a dataset") from error
-
-
-def json_text(value: object) -> str:
-    """A derived JSON file as it is written: the one spelling that it is compared with."""
-    return json.dumps(value, ensure_ascii=False, indent=2) + "\n"

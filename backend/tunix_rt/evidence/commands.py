@@ -17,7 +17,7 @@ from tunix_rt.engines.training.records import View
 from tunix_rt.engines.training.run import run as run_training
 from tunix_rt.engines.training.types import RunManifest
 from tunix_rt.engines.types import DeviceName, EngineName
-from tunix_rt.evidence.pack import PackedEvidence, PackRequest, Wanted, pack_evidence, run_by_id_or_path
+from tunix_rt.evidence.pack import PackedEvidence, PackOptions, PackRequest, pack_evidence, run_by_id_or_path
 from tunix_rt.evidence.page import verdict_page
 from tunix_rt.evidence.reader import TYPES, schema_text
 from tunix_rt.evidence.replay import Replay
@@ -30,7 +30,7 @@ _STYLES = {"passed": "green", "failed": "bold red", "skipped": "dim"}
 
 
 def print_bundles(found: EvidenceList) -> None:
-    """What was packed into the home directory."""
+    """One line per bundle in the home directory."""
     if not found.data and not found.damaged:
         say("No evidence yet. Pack a run: tunix-rt evidence pack RUN")
         return
@@ -38,37 +38,37 @@ def print_bundles(found: EvidenceList) -> None:
         (row.evidence_id, row.kind, f"{row.created_at:%Y-%m-%d %H:%M}", f"{row.size_bytes:,}", row.headline)
         for row in found.data
     ]
-    print_table(["id", "kind", "packed (UTC)", "bytes", "what it comes to"], rows)
+    print_table(["id", "kind", "packed (UTC)", "bytes", "result"], rows)
     for name in found.damaged:
-        say(f"{name} was changed after it was packed: tunix-rt evidence verify shows what")
+        say(f"{name} was changed after it was packed; tunix-rt evidence verify lists the changes")
     if found.pagination.next_offset is not None:
         say(f"{len(found.data)} of {found.pagination.total:,}; --limit shows more")
 
 
 def print_packed(packed: PackedEvidence) -> None:
-    """What was packed, and how anyone checks it."""
+    """What was packed, and how to verify it."""
     manifest = packed.manifest
     say(manifest.headline)
-    say(f"{counted(len(manifest.files), 'file')}, {manifest.size_bytes:,} bytes, all checked")
+    say(f"{counted(len(manifest.files), 'file')}, {manifest.size_bytes:,} bytes, all verified")
     if manifest.left_out:
-        say(f"{len(manifest.left_out)} files of the run are named in evidence.json and not in the bundle")
+        say(f"{counted(len(manifest.left_out), 'file')} of the run left out, listed in evidence.json")
     say(f"bundle        {packed.path}")
     say(f"content hash  {manifest.content_hash}")
-    say(f"anyone can check it: tunix-rt evidence verify {packed.path}")
+    say(f"verify it with: tunix-rt evidence verify {packed.path}")
 
 
 def print_verdict(verdict: EvidenceVerdict) -> None:
-    """One line a check, the problems, the answer."""
+    """One line per check, then the problems and the verdict."""
     print_table(
-        ["check", "verdict", "what was looked at"],
+        ["check", "status", "details"],
         [(check.title, check.status, check.detail) for check in verdict.checks],
     )
     for check in verdict.checks:
         if check.status == "failed":
             _print_problems(check)
     if verdict.manifest is not None:
-        # A claim that does not hold is not printed: somebody would quote it.
-        say(f"\n{verdict.manifest.headline if verdict.passed else 'Do not believe this bundle.'}")
+        # The headline of an invalid bundle is not printed: it could be quoted.
+        say(f"\n{verdict.manifest.headline if verdict.passed else 'Do not trust this bundle.'}")
         say(f"content hash {verdict.manifest.content_hash}")
     word, style = ("VERIFIED", _STYLES["passed"]) if verdict.passed else ("NOT VERIFIED", _STYLES["failed"])
     out.print(word, style=style)
@@ -87,30 +87,32 @@ def _print_problems(check: Check) -> None:
 Run = Annotated[str, typer.Argument(metavar="RUN", help="Id of a run, or its directory.")]
 To = Annotated[
     Path | None,
-    typer.Option("--to", metavar="DIR", help="The bundle's directory. Default: one in the home directory."),
+    typer.Option("--to", metavar="DIR", help="Directory of the bundle. Default: one in the home directory."),
 ]
-Zip = Annotated[bool, typer.Option("--zip", help="Write DIR.zip in place of DIR.")]
-FailureReport = Annotated[
-    bool, typer.Option("--failure-report", help="Pack a run that did not succeed, and say so on its face.")
-]
-WithModel = Annotated[bool, typer.Option("--with-model", help="Put the trained weights in.")]
+Zip = Annotated[bool, typer.Option("--zip", help="Write DIR.zip instead of DIR.")]
+FailureReport = Annotated[bool, typer.Option("--failure-report", help="Pack a run that did not succeed.")]
+WithModel = Annotated[bool, typer.Option("--with-model", help="Include the trained weights.")]
 WithoutDataset = Annotated[
-    bool, typer.Option("--without-dataset", help="Leave the rows out; their hashes stay.")
+    bool, typer.Option("--without-dataset", help="Leave out the rows and keep their hashes.")
 ]
 SignWith = Annotated[
     Path | None,
-    typer.Option("--sign-with", metavar="KEY", help="PEM file of an elliptic-curve key that signs it."),
+    typer.Option("--sign-with", metavar="KEY", help="PEM file of the elliptic-curve key to sign with."),
 ]
-BundlePath = Annotated[Path, typer.Argument(metavar="DIR|ZIP", help="A bundle.")]
-Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write the verdict as a page too.")]
+BundlePath = Annotated[Path, typer.Argument(metavar="DIR|ZIP", help="Bundle to verify.")]
+Html = Annotated[
+    Path | None, typer.Option("--html", metavar="FILE", help="Also write the verdict as an HTML page.")
+]
 ReplaySteps = Annotated[
     int | None,
-    typer.Option("--replay", min=1, metavar="N", help="Train the first N steps again and compare."),
+    typer.Option(
+        "--replay", min=1, metavar="N", help="Train the first N steps again and compare the losses."
+    ),
 ]
-Device = Annotated[DeviceName, typer.Option(help="Where to replay. auto: the kind that the run had.")]
+Device = Annotated[DeviceName, typer.Option(help="Device for --replay. auto: the kind the run used.")]
 PublicKey = Annotated[
     Path | None,
-    typer.Option("--public-key", metavar="FILE", help="PEM file of whoever must have signed it."),
+    typer.Option("--public-key", metavar="FILE", help="PEM file of the expected signer's public key."),
 ]
 
 
@@ -124,14 +126,14 @@ def pack(
     sign_with: SignWith = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Gather what proves a run and check all of it; what is missing is named. docs/evidence.md explains."""
+    """Pack a run into an evidence bundle and verify it. See docs/evidence.md."""
     settings = load_settings()
     request = PackRequest(
         run_dir=run_by_id_or_path(settings, run),
         to=to,
         is_zip=is_zip,
         is_failure_report=failure_report,
-        wanted=Wanted(has_model=with_model, has_dataset=not without_dataset),
+        options=PackOptions(has_model=with_model, has_dataset=not without_dataset),
         private_key=sign_with,
     )
     packed = pack_evidence(settings, request)
@@ -149,7 +151,7 @@ def verify(
     public_key: PublicKey = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Hash, read, recompute and score everything again. Exit 1 when anything does not hold."""
+    """Verify a bundle: hash, validate, recompute and rescore everything. Exit 1 if any check fails."""
     with TrainingView(err) as view:
         again = None if replay is None else Replay(replay, _train, view, device)
         verdict = verify_evidence(bundle, VerifyOptions(public_key=public_key, replay=again))
@@ -162,23 +164,24 @@ def verify(
 
 
 def list_bundles(
-    limit: Annotated[int, typer.Option(min=1, help="Newest ones.")] = 20, as_json: JsonFlag = False
+    limit: Annotated[int, typer.Option(min=1, help="Number of bundles to show.")] = 20,
+    as_json: JsonFlag = False,
 ) -> None:
-    """List the bundles of the home directory, newest first."""
+    """List the bundles in the home directory, newest first."""
     found = list_evidence(load_settings(), run_id=None, limit=limit, offset=0)
     print_json(found.to_json()) if as_json else print_bundles(found)
 
 
 def _train(engine: str, job: TrainingJob, view: View) -> RunManifest:
-    asked: AskedEngine = next((name for name in get_args(EngineName) if name == engine), "auto")
-    return run_training(load_engine(chosen_engine(asked, job.device.name)), job, view)
+    requested: AskedEngine = next((name for name in get_args(EngineName) if name == engine), "auto")
+    return run_training(load_engine(chosen_engine(requested, job.device.name)), job, view)
 
 
 def schema(
     name: Annotated[str | None, typer.Argument(help="Of the schema. Default: list the names.")] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Print the JSON Schema of a file of a bundle."""
+    """Print the JSON Schema of a bundle file."""
     if name is None:
         print_json(sorted(TYPES)) if as_json else say("\n".join(sorted(TYPES)))
     elif name in TYPES:

@@ -1,4 +1,4 @@
-"""RO-Crate, Croissant, in-toto provenance, environment snapshots.
+"""Standard documents of a bundle: RO-Crate, Croissant, in-toto provenance, environment snapshots.
 
 https://w3id.org/ro/crate/1.1
 
@@ -22,7 +22,7 @@ from tunix_rt.models.types import Sha256
 
 
 class LinkedRecord(Record):
-    """A record whose keys are those of a standard: `@id`, `_type`, `sha256`."""
+    """A record with the keys of a standard: `@id`, `_type`, `sha256`."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -34,7 +34,7 @@ class LinkedRecord(Record):
     )
 
     def to_json(self) -> dict[str, Any]:
-        """The record under the standard's own keys."""
+        """The record with the keys of the standard."""
         return self.model_dump(mode="json", exclude_none=True, by_alias=True)
 
 
@@ -61,7 +61,7 @@ class RoCrate(LinkedRecord):
 
 
 def ro_crate(manifest: RunManifest, headline: str, files: Iterable[EvidenceFile], created_at: str) -> RoCrate:
-    """All files, and the run that made them."""
+    """The crate: all files, and the run that produced them."""
     parts = [_file(file) for file in files]
     parts.append(_entity(EVIDENCE_FILE, "Every file with its size and hash."))
     root: CrateEntity = {
@@ -172,7 +172,7 @@ _FIELDS = {
 
 
 class Reference(LinkedRecord):
-    """Another node, by its id."""
+    """Reference to another node by its id."""
 
     id: str = Field(alias="@id")
 
@@ -242,7 +242,7 @@ class Croissant(LinkedRecord):
 
 
 def croissant(manifest: DatasetManifest) -> Croissant:
-    """The dataset's own manifest in Croissant's words."""
+    """The dataset manifest as Croissant metadata."""
     return Croissant(
         context=_CONTEXT,
         name=manifest.dataset_key,
@@ -257,7 +257,7 @@ def croissant(manifest: DatasetManifest) -> Croissant:
 
 
 def _semantic_version(version: str) -> str:
-    """As Croissant wants it: v2 -> 2.0.0; any other word stays."""
+    """A semantic version as Croissant requires it: v2 -> 2.0.0; other versions are unchanged."""
     number = version.removeprefix("v")
     return f"{number}.0.0" if number.isdecimal() else version
 
@@ -290,7 +290,7 @@ _OUTPUTS = ("model/", "predictions.jsonl", "evaluation.json", "metrics.jsonl")
 
 
 class Resource(LinkedRecord):
-    """A thing with a name and, where it has bytes, their hash."""
+    """A named input and, if it has bytes, their hash."""
 
     name: str
     uri: str | None = None
@@ -298,14 +298,14 @@ class Resource(LinkedRecord):
 
 
 class Subject(LinkedRecord):
-    """A file that the run made."""
+    """A file that the run produced."""
 
     name: str
     digest: dict[Literal["sha256"], Sha256]
 
 
 class BuildDefinition(LinkedRecord):
-    """What was asked for, and what went in."""
+    """Parameters and inputs of the run."""
 
     build_type: Literal["urn:tunix-rt:training:1"] = Field("urn:tunix-rt:training:1", alias="buildType")
     external_parameters: dict[str, JsonValue] = Field(alias="externalParameters")
@@ -314,7 +314,7 @@ class BuildDefinition(LinkedRecord):
 
 
 class Builder(LinkedRecord):
-    """Who ran it."""
+    """What ran it."""
 
     id: str
     version: dict[str, str]
@@ -356,7 +356,7 @@ class Statement(LinkedRecord):
 
 
 def statement(manifest: RunManifest, environment: RunEnvironment, recipe: Mapping[str, Any]) -> Statement:
-    """What the run's own files say about where its outputs come from."""
+    """The provenance of the run's outputs, derived from its files."""
     outputs = [(path, digest) for path, digest in manifest.files.items() if path.startswith(_OUTPUTS)]
     return Statement(
         subject=tuple(Subject(name=path, digest={"sha256": digest}) for path, digest in outputs),
@@ -439,7 +439,7 @@ def devices_text(environment: RunEnvironment) -> str:
 
 
 def lock_text(environment: RunEnvironment) -> str | None:
-    """Every installed package as pip takes it; None where the run did not write them down."""
+    """Every installed package in pip format; None if the run did not record them."""
     if not environment.installed:
         return None
     return "".join(f"{name}=={version}\n" for name, version in environment.installed.items())

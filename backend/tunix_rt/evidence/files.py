@@ -1,6 +1,6 @@
-"""A bundle as directory or zip: untrusted reader, writer.
+"""Read and write bundles as directories or zip files.
 
-Nothing is unpacked, no link is followed, and no more of a file is read than was asked for.
+Bundles are untrusted: nothing is unpacked, no link is followed, and reads are bounded.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ from tunix_rt.evidence.types import (
 )
 
 MAX_RATIO = 100
-"""How many times its own size an archive may unpack to, once that is more than `FREE_BYTES`."""
+"""Largest compression ratio of an archive that unpacks to more than `FREE_BYTES`."""
 FREE_BYTES = 1 << 30
 _ENCRYPTED = 0x1
 _WINDOWS_DRIVE = 2
@@ -36,18 +36,18 @@ _WINDOWS_DRIVE = 2
 
 @dataclass
 class ZipContents:
-    """What an archive announces."""
+    """The directory of an archive."""
 
     files: dict[str, zipfile.ZipInfo] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
 
 def read_entries(archive: zipfile.ZipFile, archive_bytes: int, *, max_files: int) -> ZipContents:
-    """The plain files by their paths in the bundle, judged by the list of entries alone."""
+    """The regular files by their paths in the bundle, using only the directory of the archive."""
     entries = archive.infolist()
     if len(entries) > max_files:
         return ZipContents(problems=[f"there are more than {max_files:,} entries"])
-    if problem := _bomb(entries, archive_bytes):
+    if problem := _zip_bomb_problem(entries, archive_bytes):
         return ZipContents(problems=[problem])
     contents = ZipContents()
     folder = _common_folder([entry.filename for entry in entries])
@@ -55,7 +55,7 @@ def read_entries(archive: zipfile.ZipFile, archive_bytes: int, *, max_files: int
         problem = _problem(entry)
         path = entry.filename.removeprefix(folder)
         if problem is None and path in contents.files:
-            problem = "is there twice"
+            problem = "is duplicated"
         if problem is not None:
             contents.problems.append(f"the entry {entry.filename!r} {problem}")
         elif not entry.is_dir():
@@ -63,7 +63,7 @@ def read_entries(archive: zipfile.ZipFile, archive_bytes: int, *, max_files: int
     return contents
 
 
-def _bomb(entries: list[zipfile.ZipInfo], archive_bytes: int) -> str | None:
+def _zip_bomb_problem(entries: list[zipfile.ZipInfo], archive_bytes: int) -> str | None:
     unpacked = sum(entry.file_size for entry in entries)
     if sum(entry.compress_size for entry in entries) > archive_bytes:
         return "its entries overlap: it is a zip bomb"
@@ -75,19 +75,19 @@ def _bomb(entries: list[zipfile.ZipInfo], archive_bytes: int) -> str | None:
 def _problem(entry: zipfile.ZipInfo) -> str | None:
     path = PurePosixPath(entry.filename)
     if entry.filename.startswith("/") or "\\" in entry.filename or path.parts[0][1:_WINDOWS_DRIVE] == ":":
-        return "is an absolute path or one of another system"
+        return "is an absolute path or a path of another system"
     if ".." in path.parts or "\x00" in entry.orig_filename:
         return "leads out of the bundle"
     mode = entry.external_attr >> 16
     if stat.S_IFMT(mode) not in (0, stat.S_IFREG, stat.S_IFDIR):
-        return "is a link or a device, no plain file"
+        return "is a link or a device, not a regular file"
     if entry.flag_bits & _ENCRYPTED:
         return "is encrypted"
     return None
 
 
 def _common_folder(names: list[str]) -> str:
-    """`run-1/` where somebody packed the directory itself; nothing where its files are at the top."""
+    """`run-1/` if the directory itself was zipped; empty if its files are at the top level."""
     if EVIDENCE_FILE in names:
         return ""
     folders = {name.split("/")[0] for name in names if "/" in name}
@@ -98,31 +98,31 @@ def _common_folder(names: list[str]) -> str:
 MAX_FILES = 50_000
 _CHUNK_BYTES = 1 << 20
 _UNREADABLE = (OSError, EOFError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error)
-"""What a damaged archive or disk answers; zipfile calls encryption a RuntimeError."""
+"""Errors of damaged archives and disks; zipfile reports encryption as RuntimeError."""
 
 
 class Bundle(Protocol):
-    """Files by their paths."""
+    """Read access to the files of a bundle."""
 
     @property
     def name(self) -> str:
-        """Of the directory or the archive."""
+        """Name of the directory or archive."""
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Path -> bytes, of every plain file."""
+        """Path -> size in bytes of every regular file."""
 
     @property
     def problems(self) -> list[str]:
-        """What has no place in a bundle: links, devices, paths that lead out of it."""
+        """Entries a bundle must not contain: links, devices, paths that lead out of it."""
 
     def open(self, path: str) -> IO[bytes]:
-        """One of the files."""
+        """Open a file for reading."""
 
 
 @dataclass(frozen=True)
 class DirectoryBundle:
-    """A bundle as it was packed."""
+    """A bundle in a directory."""
 
     root: Path
     sizes: dict[str, int]
@@ -130,17 +130,17 @@ class DirectoryBundle:
 
     @property
     def name(self) -> str:
-        """Of the directory."""
+        """Name of the directory."""
         return self.root.resolve().name
 
     def open(self, path: str) -> IO[bytes]:
-        """One of the files; what became a link meanwhile is refused."""
+        """Open a file for reading; a file replaced by a link meanwhile is refused."""
         return open(os.open(self.root / path, os.O_RDONLY | os.O_NOFOLLOW), "rb")
 
 
 @dataclass(frozen=True)
 class ZipBundle:
-    """A bundle in an archive."""
+    """A bundle in a zip file."""
 
     path: Path
     archive: zipfile.ZipFile
@@ -148,30 +148,30 @@ class ZipBundle:
 
     @property
     def name(self) -> str:
-        """Of the archive."""
+        """Name of the zip file."""
         return self.path.name
 
     @property
     def sizes(self) -> dict[str, int]:
-        """As the archive announces them."""
+        """Sizes according to the directory of the archive."""
         return {path: info.file_size for path, info in self.contents.files.items()}
 
     @property
     def problems(self) -> list[str]:
-        """As the archive's list of entries shows them."""
+        """Problems in the directory of the archive."""
         return self.contents.problems
 
     def open(self, path: str) -> IO[bytes]:
-        """One of the files, unpacked while it is read."""
+        """Open a file, decompressing while reading."""
         return self.archive.open(self.contents.files[path])
 
 
 @contextmanager
 def open_bundle(path: Path) -> Iterator[Bundle]:
-    """A bundle, open for reading.
+    """Open a bundle for reading.
 
     Raises:
-        NotFoundError: There is nothing at `path`.
+        NotFoundError: `path` does not exist.
         DataError: It is neither a directory nor a zip file.
     """
     if path.is_dir():
@@ -183,8 +183,8 @@ def open_bundle(path: Path) -> Iterator[Bundle]:
         archive = zipfile.ZipFile(path)
     except _UNREADABLE as error:
         raise DataError(
-            f"{path.name} is no zip file, or only a part of one: {str(error).lower().rstrip('.')}.",
-            next_step="Take another copy of it, or name the directory of a bundle.",
+            f"{path.name} is not a zip file or is truncated: {str(error).lower().rstrip('.')}.",
+            next_step="Get another copy of it, or name the directory of a bundle.",
         ) from error
     with archive:
         yield ZipBundle(path, archive, read_entries(archive, path.stat().st_size, max_files=MAX_FILES))
@@ -201,7 +201,7 @@ def _directory(root: Path) -> DirectoryBundle:
             if stat.S_ISREG(status.st_mode):
                 sizes[path] = status.st_size
             elif not stat.S_ISDIR(status.st_mode):
-                kind = "a link" if stat.S_ISLNK(status.st_mode) else "no plain file"
+                kind = "a link" if stat.S_ISLNK(status.st_mode) else "not a regular file"
                 problems.append(f"{path} is {kind}")
         if len(sizes) > MAX_FILES:
             problems.append(f"there are more than {MAX_FILES:,} files")
@@ -211,14 +211,14 @@ def _directory(root: Path) -> DirectoryBundle:
 
 @dataclass(frozen=True)
 class Digest:
-    """What was really read of a file."""
+    """Size and hash of the bytes that were read."""
 
     size_bytes: int
     sha256: str
 
 
 def digest_of(bundle: Bundle, path: str, *, max_bytes: int) -> Digest | str:
-    """Size and hash of a file, or in words why it cannot be read. No more than `max_bytes` + 1 are read."""
+    """Size and hash of a file, or why it cannot be read. At most `max_bytes` + 1 bytes are read."""
     digest, size_bytes = hashlib.sha256(), 0
     try:
         with bundle.open(path) as file:
@@ -233,14 +233,14 @@ def digest_of(bundle: Bundle, path: str, *, max_bytes: int) -> Digest | str:
 
 
 def read_whole(bundle: Bundle, path: str, *, max_bytes: int) -> bytes:
-    """A small file.
+    """The content of a small file.
 
     Raises:
-        DataError: It is larger than that, or cannot be read.
+        DataError: It is larger than `max_bytes`, or cannot be read.
     """
     try:
         with bundle.open(path) as file:
-            # A reader may set aside as many bytes as it is asked for.
+            # Never request more than the file has: readers may allocate a buffer of that size.
             content = file.read(min(max_bytes, bundle.sizes[path]) + 1)
     except _UNREADABLE as error:
         raise _unreadable(path, str(error)) from error
@@ -266,7 +266,7 @@ def iter_lines(bundle: Bundle, path: str, *, max_bytes: int) -> Iterator[bytes]:
 
 
 def copy_out(bundle: Bundle, path: str, target: Path) -> None:
-    """Write a file of a bundle to `target`, in pieces.
+    """Copy a file of a bundle to `target` in chunks.
 
     Raises:
         DataError: It cannot be read.
@@ -279,14 +279,14 @@ def copy_out(bundle: Bundle, path: str, target: Path) -> None:
 
 
 def _unreadable(path: str, reason: str) -> DataError:
-    return DataError(f"{path} cannot be read: {reason}.", next_step="Take another copy of the bundle.")
+    return DataError(f"{path} cannot be read: {reason}.", next_step="Get another copy of the bundle.")
 
 
-_WHAT = "packing the evidence"
+_ACTION = "packing the evidence"
 
 
 class BundleWriter:
-    """Fills an empty directory."""
+    """Writes a bundle to an empty directory."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -294,46 +294,46 @@ class BundleWriter:
 
     @property
     def files(self) -> tuple[EvidenceFile, ...]:
-        """Listed so far, by path."""
+        """The files written so far, sorted by path."""
         return tuple(self._files[path] for path in sorted(self._files))
 
     def copy(self, path: str, source: Path) -> None:
-        """Take a copy of a file; one of the source's later changes does not reach it."""
+        """Add a copy of a file; later changes of the source do not affect it."""
         target = self._target(path)
-        with storage_errors(_WHAT), target.open("xb") as file:
+        with storage_errors(_ACTION), target.open("xb") as file:
             copy_file(source, file)
         self._list(path)
 
     def write(self, path: str, content: bytes) -> None:
-        """Write a file."""
-        with storage_errors(_WHAT):
+        """Add a file with this content."""
+        with storage_errors(_ACTION):
             self._target(path).write_bytes(content)
         self._list(path)
 
     def finish(self, manifest: EvidenceManifest) -> None:
-        """Write the list of files."""
-        with storage_errors(_WHAT):
+        """Write the manifest."""
+        with storage_errors(_ACTION):
             (self.directory / EVIDENCE_FILE).write_bytes(manifest.to_bytes())
 
     def write_sums(self) -> None:
-        """Write the sums of everything that is there; last, after any signature."""
+        """Write the checksums of all files; must come last, after any signature."""
         paths = sorted(path for path in self.directory.rglob("*") if path.is_file())
         hashes = {path.relative_to(self.directory).as_posix(): file_digest(path) for path in paths}
         hashes.pop(SUMS_FILE, None)
-        with storage_errors(_WHAT):
+        with storage_errors(_ACTION):
             (self.directory / SUMS_FILE).write_bytes(sums_text(hashes))
 
     def _target(self, path: str) -> Path:
         target = self.directory / path
-        with storage_errors(_WHAT):
+        with storage_errors(_ACTION):
             target.parent.mkdir(parents=True, exist_ok=True)
         return target
 
     def _list(self, path: str) -> None:
         kind = kind_of(path)
-        assert kind is not None, f"{path} has no place in a bundle"
+        assert kind is not None, f"{path} does not belong in a bundle"
         written = self.directory / path
-        with storage_errors(_WHAT):
+        with storage_errors(_ACTION):
             size_bytes, digest = written.stat().st_size, file_digest(written)
         self._files[path] = EvidenceFile(
             path=path,
@@ -348,11 +348,6 @@ def bundle_entries(directory: Path) -> Iterator[Entry]:
     """The files of a packed bundle as entries of a zip."""
     for path in sorted(path for path in directory.rglob("*") if path.is_file()):
         yield path.relative_to(directory).as_posix(), _pieces(path)
-
-
-def bytes_digest(content: bytes) -> str:
-    """SHA-256 of bytes in memory."""
-    return hashlib.sha256(content).hexdigest()
 
 
 def _pieces(path: Path) -> Iterator[bytes]:

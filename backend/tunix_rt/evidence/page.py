@@ -1,4 +1,4 @@
-"""evidence.html."""
+"""The HTML pages of a bundle and of a verdict."""
 
 import math
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ WIDTH, HEIGHT = 640, 280
 _LEFT, _RIGHT, _TOP, _BOTTOM = 76, 34, 14, 44
 MAX_POINTS = 400
 _LOG_FROM_RATIO = 50
-"""A curve that falls that many times is drawn on a logarithmic scale: its end would be a flat line."""
+"""A curve whose values span more than this ratio gets a logarithmic scale."""
 
 Point = tuple[float, float]
 
@@ -39,7 +39,7 @@ class Curve:
     name: str
     css_class: str
     points: str
-    """As the attribute of an SVG polyline."""
+    """Value of the `points` attribute of an SVG polyline."""
     is_dots: bool
     dots: tuple[Point, ...]
 
@@ -62,7 +62,7 @@ class LineChart:
 
 
 def line_chart(title: str, series: dict[str, Sequence[Point]]) -> LineChart | None:
-    """A chart of named series; None when there is nothing to draw."""
+    """A chart of named series; None without any points."""
     points = [point for values in series.values() for point in values]
     if not points:
         return None
@@ -74,8 +74,8 @@ def line_chart(title: str, series: dict[str, Sequence[Point]]) -> LineChart | No
     x = _Axis(lows[0], highs[0], _LEFT, WIDTH - _RIGHT)
     y = _Axis(*_padded(lows[1], highs[1], is_log=is_log), HEIGHT - _BOTTOM, _TOP, is_log=is_log)
     curves = [
-        _curve(name, f"curve-{place}", _thinned(values), x, y)
-        for place, (name, values) in enumerate(series.items())
+        _curve(name, f"curve-{index}", _downsampled(values), x, y)
+        for index, (name, values) in enumerate(series.items())
         if values
     ]
     return LineChart(title, tuple(curves), x.ticks(5), y.ticks(5), is_log)
@@ -87,8 +87,8 @@ def _curve(name: str, css_class: str, values: Sequence[Point], x: "_Axis", y: "_
     return Curve(name, css_class, " ".join(f"{a},{b}" for a, b in placed), is_dots, placed if is_dots else ())
 
 
-def _thinned(values: Sequence[Point]) -> Sequence[Point]:
-    """Every so manieth point, the last one always."""
+def _downsampled(values: Sequence[Point]) -> Sequence[Point]:
+    """At most about `MAX_POINTS` evenly spaced points, always including the last."""
     every = math.ceil(len(values) / MAX_POINTS)
     thinned = list(values[::every])
     if values and thinned[-1] != values[-1]:
@@ -105,7 +105,7 @@ def _padded(low: float, high: float, *, is_log: bool) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class _Axis:
-    """From values to places on the page."""
+    """Maps values to positions on the page."""
 
     low: float
     high: float
@@ -137,7 +137,7 @@ class _Axis:
         power = 10 ** math.floor(math.log10(raw))
         step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= raw)
         first = math.ceil(self.low / step)
-        return [place * step for place in range(first, math.floor(self.high / step) + 1)]
+        return [index * step for index in range(first, math.floor(self.high / step) + 1)]
 
 
 PAGE_FILE = "evidence.html"
@@ -148,7 +148,7 @@ _UNITS = ("KiB", "MiB", "GiB", "TiB")
 
 @dataclass(frozen=True)
 class ScoreBar:
-    """Accuracy of a group of questions."""
+    """Accuracy of a group of items."""
 
     name: str
     share: Estimate
@@ -156,7 +156,7 @@ class ScoreBar:
 
 @dataclass(frozen=True)
 class PageData:
-    """What the page shows; what the bundle does not hold is None."""
+    """Data of the page; None for files that the bundle does not contain."""
 
     manifest: EvidenceManifest
     run: RunManifest | None
@@ -168,7 +168,7 @@ class PageData:
 
 
 def evidence_page(directory: Path, manifest: EvidenceManifest) -> str:
-    """The page of a bundle whose other files are in `directory`; everything on it is escaped."""
+    """Render the page of a bundle whose other files are in `directory`; all values are escaped."""
     with open_bundle(directory) as bundle:
         contents = Contents(bundle)
         losses, speed = _charts(contents) if contents.has("metrics.jsonl") else (None, None)
@@ -185,7 +185,7 @@ def evidence_page(directory: Path, manifest: EvidenceManifest) -> str:
 
 
 def verdict_page(verdict: EvidenceVerdict) -> str:
-    """The page of a verdict."""
+    """Render the page of a verdict."""
     return _template("evidence_verdict.html.jinja").render(verdict=verdict)
 
 
@@ -225,7 +225,7 @@ def _template(name: str) -> Template:
 
 
 def _size(num_bytes: float) -> str:
-    """A size that people read: 2020936 -> "1.9 MiB"."""
+    """A size in a readable unit: 2020936 -> "1.9 MiB"."""
     if num_bytes < _KIB:
         return f"{num_bytes:.0f} bytes"
     power = min(int(math.log(num_bytes, _KIB)), len(_UNITS))

@@ -1,4 +1,4 @@
-"""Bundle files as typed values; JSON Schemas."""
+"""Read bundle files as typed values; their JSON Schemas."""
 
 import json
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 class ResolvedRecipeFile(Recipe):
-    """`recipe.resolved.json`: every key of the recipe, and what differs from its file."""
+    """`recipe.resolved.json`: every key of the recipe, and the overrides of its file."""
 
     overrides: list[Override] = Field(default_factory=list)
 
@@ -50,76 +50,76 @@ TYPES: dict[str, TypeAdapter[Any]] = {
     "run_manifest": TypeAdapter(RunManifest),
     "trace": TypeAdapter(Trace),
 }
-"""Schema -> the type that reads such a file, or such a line."""
+"""Schema name -> type of the file, or of each of its lines."""
 
-_MAY_SAY_NULL = {kind.content_schema for kind in KINDS if kind.strictness == "own-rules"}
+_NULLABLE = {kind.content_schema for kind in KINDS if kind.strictness == "own-rules"}
 
 
 class _WithoutNulls(GenerateJsonSchema):
-    """What is not known is left out: null is no value."""
+    """Schemas without null: unknown fields are omitted."""
 
     def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
         return self.generate_inner(schema["schema"])
 
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
-        made = super().default_schema(schema)
-        return {key: value for key, value in made.items() if not (key == "default" and value is None)}
+        generated = super().default_schema(schema)
+        return {key: value for key, value in generated.items() if not (key == "default" and value is None)}
 
 
 def schema_of(name: str) -> dict[str, Any]:
-    """The JSON Schema of that name."""
-    generator = GenerateJsonSchema if name in _MAY_SAY_NULL else _WithoutNulls
-    made = TYPES[name].json_schema(by_alias=True, schema_generator=generator)
-    return {"$schema": _DIALECT, "$id": f"urn:tunix-rt:schema:{name}", **made}
+    """The JSON Schema with this name."""
+    generator = GenerateJsonSchema if name in _NULLABLE else _WithoutNulls
+    schema = TYPES[name].json_schema(by_alias=True, schema_generator=generator)
+    return {"$schema": _DIALECT, "$id": f"urn:tunix-rt:schema:{name}", **schema}
 
 
 def schema_text(name: str) -> str:
-    """The file `docs/schemas/<name>.schema.json`."""
+    """The content of `docs/schemas/<name>.schema.json`."""
     return json.dumps(schema_of(name), indent=2, ensure_ascii=False) + "\n"
 
 
 MAX_JSON_BYTES = 16 << 20
-"""A JSON file of a bundle is read whole: none of a real one comes near that."""
+"""JSON files of a bundle are read into memory; real ones are far smaller."""
 MAX_LINE_BYTES = 16 << 20
 
 M = TypeVar("M", bound=BaseModel)
 
 
 class Contents:
-    """The files of a bundle by what they mean."""
+    """The files of a bundle as typed values."""
 
     def __init__(self, bundle: Bundle) -> None:
         self.bundle = bundle
 
     def has(self, path: str) -> bool:
-        """Whether the file is there."""
+        """Whether the bundle has this file."""
         return path in self.bundle.sizes
 
     def manifest(self) -> RunManifest:
-        """How the run ended."""
+        """The manifest of the run."""
         return self._model("run_manifest.json", RunManifest)
 
     def environment(self) -> RunEnvironment:
-        """On what it ran."""
+        """The environment of the run."""
         return self._model("environment.json", RunEnvironment)
 
     def evaluation(self) -> Evaluation:
-        """What it scored."""
+        """The evaluation of the run."""
         return self._model("evaluation.json", Evaluation)
 
     def summary(self) -> EvalSummary:
-        """What it comes to."""
+        """The summary of the evaluation."""
         return self._model("eval_summary.json", EvalSummary)
 
     def recipe(self) -> dict[str, Any]:
-        """What ran, as plain values."""
+        """The resolved recipe as plain values."""
         values = strict_json(self.text("recipe.resolved.json"), "recipe.resolved.json")
         if not isinstance(values, dict):
-            raise damaged("recipe.resolved.json", "it is no object")
+            raise damaged("recipe.resolved.json", "it is not an object")
         return values
 
     def curve(self) -> TrainingCurve:
-        """The training in a few numbers, read line by line."""
+        """The training curve, read line by line."""
         return training_curve(self.metrics())
 
     def metrics(self) -> Iterator[MetricsLine | ValidationLine]:
@@ -127,30 +127,30 @@ class Contents:
         return self._lines("metrics.jsonl", "metrics_line")
 
     def events(self) -> Iterator[RunEvent]:
-        """What happened."""
+        """The event log of the run."""
         return self._lines("events.jsonl", "run_event")
 
     def items(self) -> tuple[EvalItem, ...]:
-        """The questions."""
+        """The items of the eval set."""
         return tuple(self._lines("evalset.jsonl", "eval_item"))
 
     def predictions(self) -> Iterator[Prediction]:
-        """The answers."""
+        """The predictions."""
         return self._lines("predictions.jsonl", "prediction")
 
     def text(self, path: str) -> bytes:
-        """A whole file."""
+        """The content of a file."""
         if not self.has(path):
-            raise damaged(path, "it is not there")
+            raise damaged(path, "it is missing")
         return read_whole(self.bundle, path, max_bytes=MAX_JSON_BYTES)
 
     def lines(self, path: str) -> Iterator[tuple[int, bytes]]:
-        """The lines with their numbers; a last one without its end is a torn one."""
+        """The lines with their numbers; a last line without a newline is an error."""
         if not self.has(path):
-            raise damaged(path, "it is not there")
+            raise damaged(path, "it is missing")
         for number, line in enumerate(iter_lines(self.bundle, path, max_bytes=MAX_LINE_BYTES), start=1):
             if not line.endswith(b"\n"):
-                raise damaged(path, f"line {number} has no end")
+                raise damaged(path, f"line {number} is truncated")
             yield number, line
 
     def _model(self, path: str, kind: type[M]) -> M:
@@ -168,37 +168,35 @@ class Contents:
 
 
 def strict_json(text: bytes, path: str) -> Any:
-    """The value of a JSON text.
+    """Parse a JSON text strictly.
 
     Raises:
-        DataError: It is no JSON: NaN and infinities are not, and neither is a key that is there twice.
+        DataError: It is not valid JSON; NaN, infinities and duplicate keys are refused.
     """
     try:
-        return json.loads(text, parse_constant=_no_number, object_pairs_hook=_each_once)
+        return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_refuse_duplicate_keys)
     except (ValueError, RecursionError) as error:
         raise damaged(path, str(error)) from error
 
 
 def first_problem(error: ValidationError) -> str:
-    """What is wrong first, with its place."""
+    """The first problem with its location."""
     problem = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    place = ".".join(map(str, problem["loc"]))
-    return f"{place}: {problem['msg']}" if place else problem["msg"]
+    location = ".".join(map(str, problem["loc"]))
+    return f"{location}: {problem['msg']}" if location else problem["msg"]
 
 
 def damaged(path: str, problem: str) -> DataError:
-    """The error of a file that is not what it should be."""
-    return DataError(
-        f"{path}: {problem}", next_step="Pack the run again, or take another copy of the bundle."
-    )
+    """The error for an invalid file."""
+    return DataError(f"{path}: {problem}", next_step="Pack the run again, or get another copy of the bundle.")
 
 
-def _no_number(name: str) -> Any:
-    raise ValueError(f"{name} is no number of JSON")
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not a JSON number")
 
 
-def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a key is there twice")
+        raise ValueError("a key is duplicated")
     return found

@@ -1,4 +1,4 @@
-"""Train the first steps again and compare losses."""
+"""Train the first steps of a run again and compare the losses."""
 
 import signal
 import tempfile
@@ -24,35 +24,35 @@ from tunix_rt.evidence.types import BundleProblem, Check, EvidenceManifest, chec
 from tunix_rt.recipes.load import Flag, ResolvedRecipe, load_recipe
 
 Train = Callable[[str, TrainingJob, View], RunManifest]
-"""Engine, job, view -> how it ended."""
+"""Engine name, job and view -> manifest of the run."""
 
 FLOAT32_TOLERANCE = 1e-4
 ROUGH_TOLERANCE = 2e-2
-"""Of bfloat16, and of devices whose sums come in another order each time; both relative to a loss above 1."""
+"""For bfloat16 and for devices with nondeterministic sums. Both are relative for losses above 1."""
 
 
 @dataclass(frozen=True)
 class Replay:
-    """How the first steps are trained again. Calling it gives the check."""
+    """Trains the first steps again when called, and returns the check."""
 
     num_steps: int
     train: Train
     view: View
     device: DeviceName = "auto"
-    """auto: the kind of device that the run had."""
+    """auto: the kind of device of the run."""
 
     def __call__(self, bundle: Bundle, manifest: EvidenceManifest) -> Check:
-        """Train in a directory of its own, which is gone afterwards."""
+        """Train in a temporary directory."""
         try:
             with tempfile.TemporaryDirectory(prefix="tunix-rt-") as folder:
-                return self._compared(Contents(bundle), Path(folder))
+                return self._compare(Contents(bundle), Path(folder))
         except TunixRTError as error:
             problem = BundleProblem(detail=error.detail, next_step=error.next_step)
             return check_of("replay", "not trained again", [problem])
 
-    def _compared(self, contents: Contents, folder: Path) -> Check:
-        stated = self._stated(contents)
-        again = self._trained(contents, folder)
+    def _compare(self, contents: Contents, folder: Path) -> Check:
+        stated = self._logged_steps(contents)
+        again = self._train_again(contents, folder)
         tolerance = _tolerance(contents)
         problems = [BundleProblem(detail=found) for found in _differences(stated, again, tolerance)]
         largest = max(
@@ -64,20 +64,20 @@ class Replay:
         )
         return check_of("replay", detail, problems)
 
-    def _stated(self, contents: Contents) -> list[MetricsLine]:
+    def _logged_steps(self, contents: Contents) -> list[MetricsLine]:
         lines = (line for line in contents.metrics() if isinstance(line, MetricsLine))
         first = next(lines, None)
         if first is None or first.step > self.num_steps:
-            least = "none" if first is None else f"step {first.step} as the first one"
+            least = "no steps" if first is None else f"step {first.step} first"
             raise InvalidInputError(
-                f"The run logged {least}: {self.num_steps} steps have nothing to be compared with.",
+                f"The run logged {least}: no loss of the first {self.num_steps} steps can be compared.",
                 next_step="Replay more steps." if first is None else f"Use --replay {first.step} or more.",
             )
         return [first, *(line for line in lines if line.step <= self.num_steps)]
 
-    def _trained(self, contents: Contents, folder: Path) -> dict[int, MetricsLine]:
+    def _train_again(self, contents: Contents, folder: Path) -> dict[int, MetricsLine]:
         settings = Settings(home=folder)
-        _put_dataset(contents, settings.datasets_dir)
+        _write_dataset(contents, settings.datasets_dir)
         recipe = _recipe(contents, folder)
         environment = contents.environment()
         run_dir = RunDir(folder / "replay")
@@ -95,7 +95,7 @@ class Replay:
 
 @dataclass(frozen=True)
 class _UntilStep:
-    """A view that ends the training when it has seen enough."""
+    """A view that interrupts the training at a step."""
 
     step: int
     view: View
@@ -109,14 +109,14 @@ class _UntilStep:
             raise Interrupted(signal.SIGTERM)
 
 
-def _put_dataset(contents: Contents, datasets_dir: Path) -> None:
+def _write_dataset(contents: Contents, datasets_dir: Path) -> None:
     dataset = read_dataset(contents)
     names = ["manifest.json", *(split.filename for split in dataset.splits)]
     missing = [name for name in names if not contents.has(f"dataset/{name}")]
     if missing:
         raise InvalidInputError(
-            f"The rows are not in the bundle: dataset/{missing[0]} is missing.",
-            next_step="Ask for a bundle that was packed with its dataset.",
+            f"The bundle does not contain the rows: dataset/{missing[0]} is missing.",
+            next_step="Request a bundle that was packed with its dataset.",
         )
     folder = datasets_dir / dataset.dataset_key
     folder.mkdir(parents=True)
@@ -125,7 +125,7 @@ def _put_dataset(contents: Contents, datasets_dir: Path) -> None:
 
 
 def _recipe(contents: Contents, folder: Path) -> ResolvedRecipe:
-    """What ran, with every step logged, and without what comes after a step."""
+    """The recipe of the run, logging every step, without checkpoints and evaluations."""
     path = folder / "recipe.resolved.json"
     path.write_bytes(contents.text("recipe.resolved.json"))
     reason = "--replay"
@@ -143,7 +143,7 @@ def _recipe(contents: Contents, folder: Path) -> ResolvedRecipe:
 
 
 def _device(chosen: str) -> DeviceName:
-    """The kind of device that a run had: `gpu: 1 x NVIDIA H200 …` -> gpu."""
+    """The kind of a recorded device: `gpu: 1 x NVIDIA H200 …` -> gpu."""
     kind = chosen.partition(":")[0]
     return next((name for name in get_args(DeviceName) if name == kind), "auto")
 

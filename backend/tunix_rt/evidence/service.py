@@ -1,4 +1,4 @@
-"""Bundles of the home directory."""
+"""The bundles in the home directory."""
 
 import re
 from collections.abc import Iterator
@@ -8,21 +8,17 @@ from typing import IO
 
 from tunix_rt.base.errors import DataError, NotFoundError
 from tunix_rt.base.files.atomic import storage_errors
-from tunix_rt.base.files.copies import zip_pieces
 from tunix_rt.base.records import Count, Pagination, Record, pagination
 from tunix_rt.base.settings import Settings
 from tunix_rt.engines.training.types import RunStatus
 from tunix_rt.evidence.check_files import read_manifest
-from tunix_rt.evidence.files import bundle_entries, open_bundle
+from tunix_rt.evidence.files import open_bundle
 from tunix_rt.evidence.types import (
     EVIDENCE_ID_PATTERN,
     SIGNATURE_FILE,
     BundleKind,
     EvidenceManifest,
-    EvidenceVerdict,
-    VerifyProgress,
 )
-from tunix_rt.evidence.verify import iter_verification, verify_evidence
 
 
 class EvidenceRow(Record):
@@ -45,12 +41,12 @@ class EvidenceList(Record):
 
     data: tuple[EvidenceRow, ...]
     damaged: tuple[str, ...]
-    """Ids whose list of files cannot be believed: pack their runs again."""
+    """Ids of bundles with an invalid list of files; pack their runs again."""
     pagination: Pagination
 
 
 def list_evidence(settings: Settings, *, run_id: str | None, limit: int, offset: int) -> EvidenceList:
-    """A page of the bundles; of one run when its id is given."""
+    """A page of the bundles, optionally of one run."""
     found = {path.name: _row(path) for path in _bundles(settings)}
     rows = [row for row in found.values() if row is not None and run_id in (None, row.run_id)]
     rows.sort(key=lambda row: (row.created_at, row.evidence_id), reverse=True)
@@ -63,13 +59,13 @@ def list_evidence(settings: Settings, *, run_id: str | None, limit: int, offset:
 
 
 def get_evidence(settings: Settings, evidence_id: str) -> EvidenceManifest:
-    """What a bundle holds and what each file proves.
+    """The manifest of a bundle.
 
     Raises:
         NotFoundError: There is no such bundle.
-        DataError: Its list of files cannot be believed.
+        DataError: Its list of files is invalid.
     """
-    with open_bundle(_bundle_dir(settings, evidence_id)) as bundle:
+    with open_bundle(bundle_dir(settings, evidence_id)) as bundle:
         manifest, check = read_manifest(bundle)
     if manifest is None:
         problem = check.problems[0]
@@ -77,29 +73,13 @@ def get_evidence(settings: Settings, evidence_id: str) -> EvidenceManifest:
     return manifest
 
 
-def verify_known(settings: Settings, evidence_id: str) -> EvidenceVerdict:
-    """The verdict on a bundle of the home directory, or NotFoundError."""
-    return verify_evidence(_bundle_dir(settings, evidence_id))
-
-
-def iter_verification_of(settings: Settings, evidence_id: str) -> Iterator[VerifyProgress | EvidenceVerdict]:
-    """The same, with how far it is on the way; NotFoundError at once."""
-    return iter_verification(_bundle_dir(settings, evidence_id))
-
-
-def evidence_zip(settings: Settings, evidence_id: str) -> Iterator[bytes]:
-    """The pieces of a bundle's zip, made while it is sent; NotFoundError at once."""
-    return zip_pieces(bundle_entries(_bundle_dir(settings, evidence_id)))
-
-
 def open_file(settings: Settings, evidence_id: str, path: str) -> IO[bytes]:
-    """A file of a bundle, open for reading.
+    """Open a file of a bundle for reading.
 
     Raises:
-        NotFoundError: There is no such bundle, or it holds no such file. What lies elsewhere is not told from
-            what does not exist.
+        NotFoundError: There is no such bundle or file; files outside the bundle are reported the same way.
     """
-    with open_bundle(_bundle_dir(settings, evidence_id)) as bundle:
+    with open_bundle(bundle_dir(settings, evidence_id)) as bundle:
         if path not in bundle.sizes:
             raise NotFoundError(
                 f"The evidence {evidence_id} has no file {path!r}.",
@@ -117,7 +97,8 @@ def _bundles(settings: Settings) -> Iterator[Path]:
                 yield path
 
 
-def _bundle_dir(settings: Settings, evidence_id: str) -> Path:
+def bundle_dir(settings: Settings, evidence_id: str) -> Path:
+    """The directory of a bundle in the home directory, or NotFoundError."""
     found = next((path for path in _bundles(settings) if path.name == evidence_id), None)
     if found is None:
         raise NotFoundError(

@@ -1,6 +1,6 @@
-"""OpenSSF model signatures with a key file.
+"""Sign and check bundles with OpenSSF model signing and a key file.
 
-What is signed is evidence.json, which has the hash of every other file.
+The signature covers evidence.json, which contains the hash of every other file.
 """
 
 import hashlib
@@ -24,12 +24,12 @@ from tunix_rt.evidence.types import (
 
 _MAX_KEY_BYTES = 1 << 16
 _MAX_SIGNATURE_BYTES = 1 << 22
-_FORGED = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
-"""What the reader of signatures raises for texts that are none; found by changing every byte of one."""
+_MALFORMED = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
+"""Errors of the signature parser for malformed input; found by changing every byte of a signature."""
 
 
 def sign_bundle(directory: Path, private_key: Path) -> None:
-    """Write the signature and the public key beside evidence.json.
+    """Write the signature and the public key next to evidence.json.
 
     Raises:
         InvalidInputError: The key cannot be used.
@@ -47,19 +47,19 @@ def sign_bundle(directory: Path, private_key: Path) -> None:
 
 
 def check_signature(bundle: Bundle, public_key: Path | None) -> Check:
-    """Whether evidence.json is what the owner of the key signed.
+    """Whether evidence.json was signed with the key.
 
     Args:
-        bundle: whose list of files is already known to be right.
-        public_key: of whoever is said to have signed. None: the key that is in the bundle.
+        bundle: bundle whose list of files was already checked.
+        public_key: key of the expected signer. None: the key in the bundle.
 
     Raises:
-        InvalidInputError: There is no such key.
-        MissingExtraError: A key was given, and the extra `sign` is not installed.
+        InvalidInputError: The key cannot be read.
+        MissingExtraError: A key was given, but the extra `sign` is not installed.
     """
     if SIGNATURE_FILE not in bundle.sizes or (public_key is None and PUBLIC_KEY_FILE not in bundle.sizes):
         return _unsigned(public_key)
-    key = _given_key(bundle, public_key)
+    key = _read_key(bundle, public_key)
     try:
         problem = _signature_problem(bundle, key)
     except MissingExtraError as error:
@@ -67,19 +67,23 @@ def check_signature(bundle: Bundle, public_key: Path | None) -> Check:
             raise
         return skipped("signature", f"not checked: {error.detail} {error.next_step}")
     name = hashlib.sha256(key).hexdigest()[:16]
-    whose = "the given key" if public_key is not None else "the key in the bundle, which anyone may have made"
-    problems = [] if problem is None else [BundleProblem(detail=f"the signature is not right: {problem}")]
+    whose = (
+        "the given key" if public_key is not None else "the key in the bundle, which anyone may have created"
+    )
+    problems = [] if problem is None else [BundleProblem(detail=f"the signature is invalid: {problem}")]
     return check_of("signature", f"by {whose} (SHA-256 {name}…)", problems)
 
 
 def _unsigned(public_key: Path | None) -> Check:
     if public_key is None:
         return skipped("signature", "the bundle is not signed")
-    problem = BundleProblem(detail="the bundle is not signed", next_step="Ask its owner for a signed one.")
+    problem = BundleProblem(
+        detail="the bundle is not signed", next_step="Request a signed bundle from its owner."
+    )
     return check_of("signature", "", [problem])
 
 
-def _given_key(bundle: Bundle, public_key: Path | None) -> bytes:
+def _read_key(bundle: Bundle, public_key: Path | None) -> bytes:
     if public_key is None:
         return read_whole(bundle, PUBLIC_KEY_FILE, max_bytes=_MAX_KEY_BYTES)
     try:
@@ -101,7 +105,7 @@ def _signature_problem(bundle: Bundle, public_key: bytes) -> str | None:
         key.write_bytes(public_key)
         try:
             verifying.Config().use_elliptic_key_verifier(public_key=key).verify(signed, signature)
-        except (InvalidSignature, *_FORGED) as error:
+        except (InvalidSignature, *_MALFORMED) as error:
             return str(error) or type(error).__name__
     return None
 
@@ -123,14 +127,14 @@ def _public_key_of(private_key: Path) -> bytes:
 def _unusable(key: Path, reason: str) -> InvalidInputError:
     return InvalidInputError(
         f"The key {key} cannot be used: {reason}.",
-        next_step="Make one: openssl ecparam -name prime256v1 -genkey -noout -out key.pem",
+        next_step="Create a key: openssl ecparam -name prime256v1 -genkey -noout -out key.pem",
     )
 
 
 @contextmanager
 def _model_signing() -> Iterator[None]:
     try:
-        import model_signing  # noqa: F401 - whether it is there
+        import model_signing  # noqa: F401 - only checks that it is installed
     except ImportError as error:
         raise MissingExtraError("Signing evidence", extra="sign") from error
     yield

@@ -1,4 +1,4 @@
-"""Figures of a run, each with its source; do they follow from the lines?"""
+"""Figures of a run with their sources, and whether they match metrics.jsonl."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -17,11 +17,11 @@ class FigureSource(Record):
 
     file: InnerPath
     place: str
-    """Where in that file, in words: `loss of step 2000`."""
+    """Location in the file, for example `loss of step 2000`."""
 
 
 class Figure(Record):
-    """A number that can be traced."""
+    """A number with its unit and source."""
 
     value: float
     unit: str
@@ -34,7 +34,7 @@ class EvalSummary(Record):
     summary_version: Literal["1"] = "1"
     run_id: str
     model: str
-    """What the training started from."""
+    """The model that training started from."""
     dataset: str
     dataset_hash: str
     eval_set: str
@@ -49,7 +49,7 @@ class EvalSummary(Record):
 
 @dataclass(frozen=True)
 class TrainingCurve:
-    """What `metrics.jsonl` comes to."""
+    """A summary of `metrics.jsonl`."""
 
     num_lines: int
     first: MetricsLine | None
@@ -57,66 +57,49 @@ class TrainingCurve:
     last_validation: ValidationLine | None
     best_validation: ValidationLine | None
     tokens_per_s: tuple[float, float] | None
-    """Slowest and fastest line."""
+    """The lowest and the highest speed."""
     peak_memory_bytes: int
     is_ascending: bool
-    """Whether every step comes after the one before."""
+    """Whether the steps are in ascending order."""
 
 
 def training_curve(lines: Iterable[MetricsLine | ValidationLine]) -> TrainingCurve:
     """Read the lines once, keeping only what the figures need."""
-    steps = _Steps()
-    validations = _Validations()
+    num_lines = peak_memory_bytes = 0
+    first: MetricsLine | None = None
+    last: MetricsLine | None = None
+    last_validation: ValidationLine | None = None
+    best_validation: ValidationLine | None = None
+    speeds: tuple[float, float] | None = None
+    is_ascending = True
     for line in lines:
-        if isinstance(line, MetricsLine):
-            steps.add(line)
-        else:
-            validations.add(line)
+        if isinstance(line, ValidationLine):
+            last_validation = line
+            if best_validation is None or line.validation_loss < best_validation.validation_loss:
+                best_validation = line
+            continue
+        num_lines += 1
+        first = first or line
+        is_ascending &= last is None or last.step < line.step
+        last = line
+        peak_memory_bytes = max(peak_memory_bytes, line.peak_memory_bytes or 0)
+        if line.tokens_per_s is not None:
+            slowest, fastest = speeds or (line.tokens_per_s, line.tokens_per_s)
+            speeds = (min(slowest, line.tokens_per_s), max(fastest, line.tokens_per_s))
     return TrainingCurve(
-        num_lines=steps.count,
-        first=steps.first,
-        last=steps.last,
-        last_validation=validations.last,
-        best_validation=validations.best,
-        tokens_per_s=steps.speeds,
-        peak_memory_bytes=steps.peak_memory_bytes,
-        is_ascending=steps.is_ascending,
+        num_lines=num_lines,
+        first=first,
+        last=last,
+        last_validation=last_validation,
+        best_validation=best_validation,
+        tokens_per_s=speeds,
+        peak_memory_bytes=peak_memory_bytes,
+        is_ascending=is_ascending,
     )
 
 
-class _Steps:
-    def __init__(self) -> None:
-        self.count = 0
-        self.first: MetricsLine | None = None
-        self.last: MetricsLine | None = None
-        self.speeds: tuple[float, float] | None = None
-        self.peak_memory_bytes = 0
-        self.is_ascending = True
-
-    def add(self, line: MetricsLine) -> None:
-        self.count += 1
-        self.first = self.first or line
-        self.is_ascending &= self.last is None or self.last.step < line.step
-        self.last = line
-        self.peak_memory_bytes = max(self.peak_memory_bytes, line.peak_memory_bytes or 0)
-        if line.tokens_per_s is not None:
-            slowest, fastest = self.speeds or (line.tokens_per_s, line.tokens_per_s)
-            self.speeds = (min(slowest, line.tokens_per_s), max(fastest, line.tokens_per_s))
-
-
-class _Validations:
-    def __init__(self) -> None:
-        self.last: ValidationLine | None = None
-        self.best: ValidationLine | None = None
-
-    def add(self, line: ValidationLine) -> None:
-        self.last = line
-        if self.best is None or line.validation_loss < self.best.validation_loss:
-            self.best = line
-
-
 def eval_summary(manifest: RunManifest, curve: TrainingCurve, evaluation: Evaluation) -> EvalSummary | None:
-    """The summary; None while there is no training or no score to sum up."""
+    """The summary; None without logged steps or a score."""
     scores = evaluation.scores
     accuracy = scores.overall.accuracy
     if accuracy is None or curve.last is None or curve.first is None:
@@ -167,7 +150,7 @@ def _training_figures(manifest: RunManifest, first: MetricsLine, curve: Training
 
 
 def _clock_figures(manifest: RunManifest) -> dict[str, Figure]:
-    """What only the run's own clock can tell."""
+    """Figures that depend on the clock of the run."""
     found = {}
     if manifest.figures is not None and manifest.figures.tokens_per_s is not None:
         place = "figures.tokens_per_s"
@@ -185,11 +168,11 @@ def _figure(value: float, unit: str, file: str, place: str) -> Figure:
 
 
 _CLOCK_SLACK = 0.05
-"""The overall speed leaves out the first step, the lines do not always: the two may differ by that share."""
+"""Allowed relative difference: the overall speed excludes the first step, the lines do not always."""
 
 
 def figure_problems(manifest: RunManifest, curve: TrainingCurve) -> Iterator[str]:
-    """What the manifest says otherwise than metrics.jsonl, one line each."""
+    """Differences between the manifest and metrics.jsonl, one line each."""
     if not curve.is_ascending:
         yield "the steps of metrics.jsonl are not in ascending order"
     if manifest.figures is None:
@@ -214,42 +197,42 @@ def _loss_problems(figures: RunFigures, curve: TrainingCurve) -> Iterator[str]:
     )
     for name, stated, recomputed in pairs:
         if stated is not None and stated != recomputed:
-            yield f"run_manifest.json says {name} {stated}; from metrics.jsonl it is {recomputed}"
+            yield f"run_manifest.json has {name} {stated}; from metrics.jsonl it is {recomputed}"
 
 
 def _extent_problems(figures: RunFigures, curve: TrainingCurve) -> Iterator[str]:
     last_step = 0 if curve.last is None else curve.last.step
     if figures.num_steps < last_step:
-        yield f"run_manifest.json says {figures.num_steps} steps; metrics.jsonl goes to step {last_step}"
+        yield f"run_manifest.json has {figures.num_steps} steps; metrics.jsonl goes to step {last_step}"
     if figures.num_steps and not curve.num_lines:
-        yield f"run_manifest.json says {figures.num_steps} steps; metrics.jsonl has none of them"
+        yield f"run_manifest.json has {figures.num_steps} steps; metrics.jsonl has none of them"
     stated = figures.peak_memory_bytes
     if stated is not None and stated < curve.peak_memory_bytes:
-        yield f"run_manifest.json says {stated} bytes at most; metrics.jsonl has {curve.peak_memory_bytes}"
+        yield f"run_manifest.json has {stated} bytes at most; metrics.jsonl has {curve.peak_memory_bytes}"
     if figures.tokens_per_s is not None and curve.tokens_per_s is not None and last_step == figures.num_steps:
         slowest, fastest = curve.tokens_per_s
         if not slowest * (1 - _CLOCK_SLACK) <= figures.tokens_per_s <= fastest * (1 + _CLOCK_SLACK):
             yield (
-                f"run_manifest.json says {figures.tokens_per_s:.0f} tokens/s; the lines of metrics.jsonl "
+                f"run_manifest.json has {figures.tokens_per_s:.0f} tokens/s; the lines of metrics.jsonl "
                 f"have {slowest:.0f} to {fastest:.0f}"
             )
 
 
 def summary_problems(stated: EvalSummary, recomputed: EvalSummary | None) -> Iterator[str]:
-    """What eval_summary.json says otherwise than the files it names, one line each."""
+    """Differences between eval_summary.json and the files it names, one line each."""
     if recomputed is None:
-        yield "eval_summary.json sums up a run without a training or a score"
+        yield "eval_summary.json summarizes a run without logged steps or a score"
         return
     for key, mine, theirs in differences(stated.to_json(), recomputed.to_json()):
-        yield f"eval_summary.json says {key} {_shown(mine)}; recomputed it is {_shown(theirs)}"
+        yield f"eval_summary.json has {key} {_shown(mine)}; recomputed it is {_shown(theirs)}"
 
 
 def _shown(value: object) -> object:
-    return "not there" if value is None else value
+    return "missing" if value is None else value
 
 
 def success_headline(summary: EvalSummary) -> str:
-    """Of a run that succeeded.
+    """The headline of a run that succeeded.
 
     Example:
         "demo-1 trained tiny-gemma on demo-v1 for 2,000 steps (loss 4.29 to 0.0024) and answers 99.0% of sums
@@ -265,14 +248,14 @@ def success_headline(summary: EvalSummary) -> str:
 
 
 def failure_headline(run_id: str, manifest: RunManifest | None) -> str:
-    """Of a run that did not succeed."""
+    """The headline of a run that did not succeed."""
     if manifest is None:
         return f"FAILURE REPORT: the run {run_id} ended without a last word."
     reason = "" if manifest.failure is None else f": {manifest.failure.detail}"
-    return f"FAILURE REPORT: the run {run_id} {_ENDED[manifest.status]}{reason}"
+    return f"FAILURE REPORT: the run {run_id} {_STATUS_TEXTS[manifest.status]}{reason}"
 
 
-_ENDED = {
+_STATUS_TEXTS = {
     "failed": "failed",
     "cancelled": "was cancelled",
     "cancelling": "was being cancelled",

@@ -1,6 +1,6 @@
-"""Bundle manifest, checks and verdict, what each file proves.
+"""Evidence bundles: what each file proves, the manifest, the checks and the verdict.
 
-The file has exactly one spelling. A byte that changes in it makes it another text, or another hash.
+The manifest has exactly one valid encoding, so any changed byte invalidates its text or its hash.
 """
 
 import hashlib
@@ -17,25 +17,25 @@ from tunix_rt.engines.training.types import RunStatus
 from tunix_rt.models.types import InnerPath, ModelFile, Sha256
 
 Strictness = Literal["no-placeholders", "no-nulls", "own-rules"]
-"""What a JSON file must not hold besides what its schema says. `no-nulls`: texts of models and people may be
-any words. `own-rules`: a null means `off` there."""
+"""What a JSON file must not contain, besides its schema. `no-nulls`: nulls only, because texts of models or
+users may look like placeholders. `own-rules`: nothing, because null means `off`."""
 
 
 @dataclass(frozen=True)
 class FileKind:
-    """One kind of file."""
+    """A kind of file in a bundle."""
 
     pattern: str
-    """Path in the bundle; `*` stands for any name."""
+    """Path in the bundle; `*` matches any name."""
     proves: str
     content_schema: str | None = None
     is_lines: bool = False
-    """Whether the schema is that of each line."""
+    """Whether the schema applies to each line."""
     strictness: Strictness = "no-placeholders"
     is_required: bool = True
-    """Whether evidence of a success cannot do without it."""
+    """Whether evidence of a successful run must contain it."""
     is_from_run: bool = False
-    """Whether it is the run's own file under the run's own name."""
+    """Whether the run wrote it, under the same path."""
 
 
 KINDS = (
@@ -150,12 +150,12 @@ KINDS = (
 
 
 def kind_of(path: str) -> FileKind | None:
-    """What is known about a file of a bundle; None: it has no place in one."""
+    """The kind of a file by its path; None if a bundle may not contain it."""
     return next((kind for kind in KINDS if _matches(path, kind.pattern)), None)
 
 
 def required_paths() -> tuple[str, ...]:
-    """What evidence of a success cannot do without."""
+    """The files that evidence of a successful run must contain."""
     return tuple(kind.pattern for kind in KINDS if kind.is_required)
 
 
@@ -168,7 +168,7 @@ SUMS_FILE = "SHA256SUMS"
 SIGNATURE_FILE = "evidence.sig"
 PUBLIC_KEY_FILE = "evidence.pub"
 UNLISTED_FILES = (EVIDENCE_FILE, SUMS_FILE, SIGNATURE_FILE, PUBLIC_KEY_FILE)
-"""What is written after the list of files, and is therefore not on it."""
+"""Files written after the list of files, and therefore not on it."""
 EVIDENCE_VERSION: Literal["1"] = "1"
 
 BundleKind = Literal["evidence", "failure-report"]
@@ -180,65 +180,65 @@ class EvidenceFile(ModelFile):
     """One file of a bundle."""
 
     proves: str
-    """In words."""
+    """Description of what the file proves."""
     content_schema: str | None = None
-    """The JSON Schema of the file, or of each of its lines: its name in `docs/schemas`."""
+    """Name of the JSON Schema in `docs/schemas` for the file, or for each of its lines."""
 
 
 class LeftOutFile(Record):
-    """A file of the run that is not in the bundle, by the hash that the run wrote down."""
+    """A file of the run that is not in the bundle, with the hash that the run recorded."""
 
     path: InnerPath
     sha256: Sha256
     reason: str
-    """Why, and where it can be had."""
+    """Why it was left out, and where to get it."""
 
 
 class EvidenceManifest(Record):
-    """What a bundle holds. Written when all of that is there."""
+    """The contents of a bundle. Written after all other files."""
 
     evidence_version: Literal["1"] = EVIDENCE_VERSION
     evidence_id: EvidenceId
     kind: BundleKind
-    """`failure-report`: the run did not succeed, and nothing here says that it did."""
+    """`failure-report`: the run did not succeed."""
     headline: str
-    """What it comes to, in one sentence."""
+    """The result in one sentence."""
     run_id: str
     status: RunStatus
     created_at: datetime
     tunix_rt_version: str
-    """That packed it; the run's own is in run_manifest.json."""
+    """Version that packed it; the version of the run is in run_manifest.json."""
     files: tuple[EvidenceFile, ...]
-    """By path."""
+    """Sorted by path."""
     left_out: tuple[LeftOutFile, ...] = ()
     content_hash: Sha256 = "0" * 64
     """SHA-256 of this text with 64 zeros in place of the hash."""
 
     @property
     def size_bytes(self) -> int:
-        """Of all files."""
+        """Total size of all files."""
         return sum(file.size_bytes for file in self.files)
 
     def file(self, path: str) -> EvidenceFile | None:
-        """The file at this path, if it is listed."""
+        """The listed file with this path, or None."""
         return next((file for file in self.files if file.path == path), None)
 
     def to_bytes(self) -> bytes:
-        """The one spelling."""
+        """The canonical encoding."""
         return f"{json.dumps(self.to_json(), ensure_ascii=False, indent=2)}\n".encode()
 
     def expected_hash(self) -> str:
-        """What `content_hash` must be."""
+        """The value that `content_hash` must have."""
         unsealed = self.model_copy(update={"content_hash": "0" * 64})
         return hashlib.sha256(unsealed.to_bytes()).hexdigest()
 
     def sealed(self) -> "EvidenceManifest":
-        """The same with its hash."""
+        """A copy with its content hash."""
         return self.model_copy(update={"content_hash": self.expected_hash()})
 
 
 def sums_text(hashes: dict[str, str]) -> bytes:
-    r"""`SHA256SUMS` as `sha256sum --check` reads it: every file but itself.
+    r"""`SHA256SUMS` in the format of `sha256sum --check`, covering every other file.
 
     Example:
         {"log.txt": "ab…"} -> "ab…  log.txt\n"
@@ -253,72 +253,72 @@ CheckName = Literal[
 CheckStatus = Literal["passed", "failed", "skipped"]
 
 CHECK_TITLES: dict[CheckName, str] = {
-    "container": "can be opened, and holds plain files only",
-    "manifest": "evidence.json is whole and of a known version",
-    "files": "every file is there and has the bytes that were packed",
-    "sums": "SHA256SUMS says the same",
-    "complete": "nothing that proves the run is missing",
-    "contents": "every file follows its schema, without nulls or placeholders",
-    "run": "what the run wrote agrees with itself",
-    "dataset": "the rows are those that the run was given",
-    "figures": "the figures follow from metrics.jsonl",
-    "scores": "every answer, scored again from its raw text, gets the same verdict",
-    "signature": "the signature is right",
-    "replay": "the first steps, trained again, have the same losses",
+    "container": "can be opened and contains only regular files",
+    "manifest": "evidence.json is intact and has a known version",
+    "files": "every file is present and unchanged",
+    "sums": "SHA256SUMS has the same hashes",
+    "complete": "all required files are present",
+    "contents": "every file is valid against its schema, without nulls or placeholders",
+    "run": "the files of the run are consistent",
+    "dataset": "the rows are those the run was trained on",
+    "figures": "the figures match metrics.jsonl",
+    "scores": "scoring every answer again from its raw text gives the same verdicts",
+    "signature": "the signature is valid",
+    "replay": "training the first steps again gives the same losses",
 }
 
 
 class BundleProblem(Record):
-    """Something that is wrong, and what to do about it."""
+    """A problem, and what to do about it."""
 
     detail: str
     next_step: str | None = None
 
 
 class Check(Record):
-    """One thing that was looked at."""
+    """The result of one check."""
 
     name: CheckName
     status: CheckStatus
     detail: str
-    """What was looked at, with counts; of a skipped check: why."""
+    """What was checked, with counts, or why the check was skipped."""
     problems: tuple[BundleProblem, ...] = ()
     num_problems: int = 0
-    """All of them; the first are listed."""
+    """Total number of problems; only the first are listed."""
 
     @property
     def title(self) -> str:
-        """What a pass means."""
+        """What it means if the check passes."""
         return CHECK_TITLES[self.name]
 
 
 class VerifyProgress(Record):
-    """How far the checking of a bundle is."""
+    """Progress of a verification."""
 
     checks: tuple[Check, ...]
-    """Those that are made."""
+    """The finished checks."""
     num_bytes: int
-    """Of the listed files, hashed so far."""
+    """Bytes of the listed files hashed so far."""
     total_bytes: int
 
 
 class EvidenceVerdict(Record):
-    """Whether a bundle can be believed."""
+    """Whether a bundle is valid."""
 
     verdict_version: Literal["1"] = "1"
     passed: bool
     checked_at: datetime
     tunix_rt_version: str
-    """That checked it."""
+    """Version that checked it."""
     bundle: str
     """Name of the directory or zip file."""
     manifest: EvidenceManifest | None = None
-    """Left out where it could not be read."""
+    """Omitted if it could not be read."""
     checks: tuple[Check, ...]
 
     @property
     def problems(self) -> tuple[BundleProblem, ...]:
-        """Of all checks."""
+        """The problems of all checks."""
         return tuple(problem for check in self.checks for problem in check.problems)
 
 
@@ -326,7 +326,7 @@ MAX_PROBLEMS = 20
 
 
 def check_of(name: CheckName, detail: str, problems: list[BundleProblem]) -> Check:
-    """A check that passed when it found no problems."""
+    """A check that passes if there are no problems."""
     return Check(
         name=name,
         status="failed" if problems else "passed",
@@ -337,5 +337,5 @@ def check_of(name: CheckName, detail: str, problems: list[BundleProblem]) -> Che
 
 
 def skipped(name: CheckName, reason: str) -> Check:
-    """A check that was not made, and why."""
+    """A check that was skipped, and why."""
     return Check(name=name, status="skipped", detail=reason)

@@ -1,4 +1,4 @@
-"""All checks in order."""
+"""Run all checks on a bundle, in order."""
 
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ from tunix_rt.evidence.check_files import (
     check_contents,
     check_files,
     check_sums,
-    not_looked_at,
     read_manifest,
+    skipped_checks,
 )
 from tunix_rt.evidence.check_run import check_scores, dataset_problems, metrics_problems, run_problems
 from tunix_rt.evidence.files import Bundle, open_bundle
@@ -33,27 +33,29 @@ from tunix_rt.evidence.types import (
     skipped,
 )
 
-_MAX_COUNTED = 1_000
-_MANIFEST = "run_manifest.json"
+_MAX_PROBLEMS = 1_000
 
 Replay = Callable[[Bundle, EvidenceManifest], Check]
-"""Trains the first steps again; given by whoever may load an engine."""
+"""Trains the first steps again; passed in by callers that may load an engine."""
+
+_FindProblems = Callable[[Contents, EvidenceManifest], Iterator[str]]
+"""Yields one line per contradiction."""
 
 
 @dataclass(frozen=True)
 class VerifyOptions:
-    """How hard to look."""
+    """Optional checks of a verification."""
 
     public_key: Path | None = None
-    """Of whoever is said to have signed."""
+    """Key of the expected signer."""
     replay: Replay | None = None
 
 
 def verify_evidence(path: Path, options: VerifyOptions | None = None) -> EvidenceVerdict:
-    """The verdict on a directory or zip file. Memory does not grow with its size, and nothing is written.
+    """Verify a directory or zip file. Memory use does not depend on its size, and nothing is written.
 
     Raises:
-        NotFoundError: There is nothing at `path`.
+        NotFoundError: `path` does not exist.
     """
     *_, verdict = iter_verification(path, options)
     assert isinstance(verdict, EvidenceVerdict)
@@ -63,19 +65,19 @@ def verify_evidence(path: Path, options: VerifyOptions | None = None) -> Evidenc
 def iter_verification(
     path: Path, options: VerifyOptions | None = None
 ) -> Iterator[VerifyProgress | EvidenceVerdict]:
-    """How far it is, after every file and every check; the verdict comes last.
+    """Yield the progress after every file and check, and finally the verdict.
 
     Raises:
-        NotFoundError: There is nothing at `path`.
+        NotFoundError: `path` does not exist.
     """
     manifest, name, checks = None, path.name, list[Check]()
     try:
         with open_bundle(path) as bundle:
-            manifest = yield from _watched(_checks(bundle, options or VerifyOptions()), bundle, checks)
+            manifest = yield from _with_progress(_checks(bundle, options or VerifyOptions()), bundle, checks)
             name = bundle.name
     except DataError as error:
         problem = BundleProblem(detail=error.detail, next_step=error.next_step)
-        checks = [check_of("container", path.name, [problem]), *not_looked_at()]
+        checks = [check_of("container", path.name, [problem]), *skipped_checks()]
     yield EvidenceVerdict(
         passed=all(check.status != "failed" for check in checks),
         checked_at=datetime.now(UTC),
@@ -87,13 +89,13 @@ def iter_verification(
 
 
 _Steps = Generator[Check | int, None, EvidenceManifest | None]
-"""Each check when it is made, and the size of each file when it is hashed; the manifest at the end."""
+"""Yields each check and the size of each hashed file; returns the manifest."""
 
 
-def _watched(
+def _with_progress(
     steps: _Steps, bundle: Bundle, checks: list[Check]
 ) -> Generator[VerifyProgress, None, EvidenceManifest | None]:
-    """Collect the checks, and say after each step how far it is."""
+    """Collect the checks and yield the progress after each step."""
     num_bytes = 0
     total_bytes = sum(size for path, size in bundle.sizes.items() if path not in UNLISTED_FILES)
     while True:
@@ -116,82 +118,61 @@ def _checks(bundle: Bundle, options: VerifyOptions) -> _Steps:
     if listed is not None:
         yield listed
     if manifest is None:
-        yield from not_looked_at()
+        yield from skipped_checks()
         return None
     files = yield from check_files(bundle, manifest)
     yield files
     others = [check_sums(bundle, manifest), check_signature(bundle, options.public_key)]
     yield from others
     if any(check.status == "failed" for check in (files, *others)):
-        yield from not_looked_at()
+        yield from skipped_checks()
         return manifest
-    looked = []
-    for check in content_checks(bundle, manifest):
-        looked.append(check)
+    content = []
+    for check in _content_checks(bundle, manifest):
+        content.append(check)
         yield check
     if options.replay is not None:
-        yield _replayed(options.replay, bundle, manifest, looked)
+        if any(check.status == "failed" for check in content):
+            yield skipped("replay", "not trained again: another check failed")
+        else:
+            yield options.replay(bundle, manifest)
     return manifest
 
 
-def content_checks(bundle: Bundle, manifest: EvidenceManifest) -> Iterator[Check]:
-    """What the files say, once it is known that they are the packed ones."""
+def _content_checks(bundle: Bundle, manifest: EvidenceManifest) -> Iterator[Check]:
+    """Check the contents of files that are known to be unchanged.
+
+    A check is skipped if its files are missing, and fails if they cannot be read.
+    """
     contents = Contents(bundle)
-    looks = _Looks(contents, manifest)
-    yield check_complete(contents, manifest)
-    yield check_contents(contents, manifest)
-    yield looks.problems("run", run_problems, (_MANIFEST,))
-    dataset_files = (_MANIFEST, "dataset/manifest.json", "dataset/croissant.json")
-    yield looks.problems("dataset", dataset_problems, dataset_files)
-    yield looks.problems("figures", metrics_problems, (_MANIFEST, "metrics.jsonl", *_of_success(manifest)))
-    yield looks.check("scores", check_scores, ("evaluation.json", "evalset.jsonl", "predictions.jsonl"))
 
-
-def _of_success(manifest: EvidenceManifest) -> tuple[str, ...]:
-    return () if manifest.kind == "failure-report" else ("eval_summary.json", "evaluation.json")
-
-
-def _replayed(replay: Replay, bundle: Bundle, manifest: EvidenceManifest, checks: list[Check]) -> Check:
-    if any(check.status == "failed" for check in checks):
-        return skipped("replay", "not trained again: the bundle does not hold")
-    return replay(bundle, manifest)
-
-
-_DETAILS: dict[CheckName, str] = {
-    "run": "manifest, events, environment, evaluation and provenance",
-    "dataset": "hashes, rows and Croissant",
-    "figures": "losses, steps, memory and speed recomputed",
-}
-
-
-@dataclass(frozen=True)
-class _Looks:
-    """Makes checks where their files are there; whatever cannot be read fails them."""
-
-    contents: Contents
-    manifest: EvidenceManifest
-
-    def problems(
-        self,
-        name: CheckName,
-        find: Callable[[Contents, EvidenceManifest], Iterator[str]],
-        needs: tuple[str, ...],
-    ) -> Check:
-        def made(contents: Contents) -> Check:
-            found = [
-                BundleProblem(detail=problem)
-                for problem in islice(find(contents, self.manifest), _MAX_COUNTED)
-            ]
-            return check_of(name, _DETAILS[name], found)
-
-        return self.check(name, made, needs)
-
-    def check(self, name: CheckName, look: Callable[[Contents], Check], needs: tuple[str, ...]) -> Check:
-        missing = [path for path in needs if not self.contents.has(path)]
+    def check(name: CheckName, run: Callable[[], Check], *needs: str) -> Check:
+        missing = [path for path in needs if not contents.has(path)]
         if missing:
-            return skipped(name, f"not looked at: {missing[0]} is missing")
+            return skipped(name, f"not checked: {missing[0]} is missing")
         try:
-            return look(self.contents)
+            return run()
         except DataError as error:
             problem = BundleProblem(detail=error.detail, next_step=error.next_step)
             return check_of(name, "", [problem])
+
+    def consistent(name: CheckName, detail: str, find: _FindProblems, *needs: str) -> Check:
+        def run() -> Check:
+            found = islice(find(contents, manifest), _MAX_PROBLEMS)
+            return check_of(name, detail, [BundleProblem(detail=problem) for problem in found])
+
+        return check(name, run, "run_manifest.json", *needs)
+
+    yield check_complete(contents, manifest)
+    yield check_contents(contents, manifest)
+    yield consistent("run", "manifest, events, environment, evaluation and provenance", run_problems)
+    dataset_files = ("dataset/manifest.json", "dataset/croissant.json")
+    yield consistent("dataset", "hashes, rows and Croissant", dataset_problems, *dataset_files)
+    figure_files = ["metrics.jsonl"]
+    if manifest.kind != "failure-report":
+        figure_files += ["eval_summary.json", "evaluation.json"]
+    yield consistent(
+        "figures", "losses, steps, memory and speed, recomputed", metrics_problems, *figure_files
+    )
+    score_files = ("evaluation.json", "evalset.jsonl", "predictions.jsonl")
+    yield check("scores", lambda: check_scores(contents), *score_files)

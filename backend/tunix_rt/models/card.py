@@ -1,4 +1,4 @@
-"""README.md of a model version."""
+"""The model card (README.md) of a version."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -11,15 +11,15 @@ from tunix_rt.models.types import EvaluationSummary, ModelKind, ModelLineage, Mo
 from tunix_rt.traces.types import MarkupStyle
 
 _LICENCE_NOTE = (
-    "Tunix RT cannot know the licence of these weights: it follows from that of the base model and of the "
-    "training data. Replace `license: other` when you publish them."
+    "Tunix RT cannot know the licence of these weights: it depends on the base model and the training data. "
+    "Replace `license: other` before you publish them."
 )
 _RANDOM_BASE_NOTE = (
-    "The weights below it were drawn at random by an engine of Tunix RT; other programs need it merged:"
+    "Its base has random weights that a Tunix RT engine initialized. For other programs, merge the adapter:"
 )
 _MARKUP: dict[MarkupStyle, str] = {
     "reasoning": "`<reasoning>…</reasoning>` and then `<answer>…</answer>`",
-    "counted": "counted steps in `<reasoning>…</reasoning>` and then `<answer>…</answer>`",
+    "counted": "numbered steps in `<reasoning>…</reasoning>` and then `<answer>…</answer>`",
     "think": "`<think>…</think>` and then the answer",
     "boxed": "the work and then `\\boxed{…}`",
     "hash": "the work and then `#### …`",
@@ -37,9 +37,9 @@ def model_card(
 
     Args:
         version: what the card is about.
-        evaluations: of these weights, newest first; each eval set is shown once.
-        kind: of the files that the card lies beside. None: as registered; an adapter may also be merged.
-        base_on_hub: hub id of the base model, if that is where it comes from.
+        evaluations: of these weights, newest first; the newest per eval set and protocol is shown.
+        kind: kind of the files next to the card. None: as registered; an adapter may have been merged.
+        base_on_hub: hub id of the base model, if it comes from the hub.
     """
     kind = kind or version.kind
     scored = _newest_of_each(evaluations)
@@ -79,7 +79,7 @@ def _header(
         metadata["base_model"] = base_on_hub
     if scored:
         metadata["model-index"] = [{"name": version.model, "results": [_result(one) for one in scored]}]
-    # JSON is YAML: no text of anybody's can break out of its quotes.
+    # JSON is valid YAML, and no text can break out of its quotes.
     lines = [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in metadata.items()]
     return "\n".join(["---", *lines, "---"])
 
@@ -106,11 +106,11 @@ def _interval(evaluation: EvaluationSummary) -> str:
 
 
 def _summary(version: ModelVersion, kind: ModelKind) -> str:
-    what = "A LoRA adapter in PEFT's layout" if kind == "adapter" else "A model"
+    what = "A LoRA adapter in the PEFT layout" if kind == "adapter" else "A model"
     if kind != version.kind:
         what = "A LoRA adapter, merged into its base,"
     return (
-        f"{what} that shows its work: {_MARKUP[version.markup]}.\n\n"
+        f"{what} that writes its reasoning before the answer: {_MARKUP[version.markup]}.\n\n"
         f"- Registered as `{version.reference}` on {version.created_at:%Y-%m-%d}\n"
         f"- Content hash: `{version.content_hash}` (paths, sizes and SHA-256 of {version.num_files} files, "
         f"{version.size_bytes:,} bytes)"
@@ -119,8 +119,8 @@ def _summary(version: ModelVersion, kind: ModelKind) -> str:
 
 def _scores(scored: Sequence[EvaluationSummary]) -> str:
     if not scored:
-        return "It has not been evaluated."
-    head = ("eval set", "accuracy", "95 % interval", "n", "unscored", "protocol", "date")
+        return "This version has not been evaluated."
+    head = ("eval set", "accuracy", "95 % CI", "n", "unscored", "protocol", "date")
     rows = [
         (
             one.evalset,
@@ -154,14 +154,16 @@ def _training(lineage: ModelLineage) -> str:
         "Finished": None if lineage.trained_at is None else f"{lineage.trained_at:%Y-%m-%d}",
     }
     known = [f"- {name}: {_inline(value)}" for name, value in facts.items() if value is not None]
-    return "\n".join(known) or "Nothing is known of its training: it was registered from a directory."
+    return "\n".join(known) or "Unknown: it was registered from a directory."
 
 
 def _base(lineage: ModelLineage) -> str:
     assert lineage.base is not None
     base = lineage.base
     if base.weights == "random":
-        return f"{base.name}, from random weights (seed {base.seed}, drawn by the {base.drawn_by} engine)"
+        return (
+            f"{base.name}, from random weights (seed {base.seed}, initialized by the {base.drawn_by} engine)"
+        )
     return base.name if base.revision is None else f"{base.name} at {base.revision}"
 
 
@@ -211,7 +213,7 @@ def _inline(value: object) -> str:
 
 
 def card_of(home: Home, version: ModelVersion, *, kind: ModelKind | None = None) -> str:
-    """Markdown with the metadata that the Hugging Face hub reads, for files of this kind."""
+    """The card of a version with Hugging Face metadata, for files of this kind."""
     base = version.lineage.base
     base_on_hub = base.name if base is not None and is_hub_id(base.name) else None
     evaluations = evaluations_of(home.database, version)

@@ -18,14 +18,14 @@ from tunix_rt.engines.training.job import TrainingJob
 from tunix_rt.engines.training.run_dir import JOIN_WAIT_S, RunDir
 from tunix_rt.engines.types import DeviceName, DeviceRequest, EngineName
 from tunix_rt.models.card import card_of
-from tunix_rt.models.export import ExportRequest, OnStage, export_directory, export_zip, require_possible
+from tunix_rt.models.export import ExportRequest, OnStage, export_directory, export_zip, require_exportable
 from tunix_rt.models.find import model_detail, resolve
 from tunix_rt.models.register import (
     Registration,
+    parse_annotations,
     register_directory,
     register_run,
     register_run_dir,
-    remarks_of,
 )
 from tunix_rt.models.service import (
     collect_garbage,
@@ -43,7 +43,7 @@ from tunix_rt.models.types import (
     ExportForm,
     ExportReport,
     ModelVersion,
-    Remarks,
+    VersionAnnotations,
     is_reference,
     parse_reference,
 )
@@ -59,13 +59,11 @@ Reference = Annotated[
 ]
 Form = Annotated[
     ExportForm,
-    typer.Option("--as", help="merged: a whole model; adapter: as PEFT loads it; zip: what was registered."),
+    typer.Option("--as", help="merged: a whole model; adapter: for PEFT; zip: the registered files."),
 ]
-Output = Annotated[
-    Path, typer.Option("--output", metavar="PATH", help="New directory, or the zip file. Must not exist.")
-]
+Output = Annotated[Path, typer.Option("--output", metavar="PATH", help="New directory, or new zip file.")]
 Dtype = Annotated[
-    MergedFormat, typer.Option("--dtype", help="Of merged weights. auto: as the base model has them.")
+    MergedFormat, typer.Option("--dtype", help="Format of merged weights. auto: that of the base model.")
 ]
 Device = Annotated[DeviceName, typer.Option(help="Where the models are compared.")]
 
@@ -79,41 +77,41 @@ def export(
     device: Device = "auto",
     as_json: JsonFlag = False,
 ) -> None:
-    """Write a model for other programs and prove it is the same. Exit 1 if it writes other tokens."""
+    """Export a model for other programs and check it is the same. Exit 1 if it generates other tokens."""
     with opened_home() as home:
         version = resolve(home, model)
         request = ExportRequest(version, form, output.absolute(), dtype, DeviceRequest(device))
-        report = exported(home, request, engine, note)
+        report = run_export(home, request, engine, note)
     print_json(report.to_json()) if as_json else print_report(report, str(output))
     if not report.passed:
-        note("the export is not the registered model: see the report in it; --dtype float32 rounds nothing")
+        note("the export differs from the registered model: see its report; --dtype float32 avoids rounding")
         raise typer.Exit(1)
 
 
-def exported(home: Home, request: ExportRequest, asked: AskedEngine, on_stage: OnStage) -> ExportReport:
-    """Export with the engine that can, or the one that was asked for."""
-    require_possible(request)
+def run_export(home: Home, request: ExportRequest, requested: AskedEngine, on_stage: OnStage) -> ExportReport:
+    """Export with the requested engine, or with one that can load the model."""
+    require_exportable(request)
     if request.form == "zip":
         return export_zip(home, request)
-    choice = chosen_engine(asked, request.device.name, resumed=_drawn_by(request.version))
+    choice = chosen_engine(requested, request.device.name, resumed=_required_engine(request.version))
     return export_directory(home, load_engine(choice), request, on_stage)
 
 
-def _drawn_by(version: ModelVersion) -> EngineName | None:
-    """The only engine that can draw the random weights below an adapter."""
+def _required_engine(version: ModelVersion) -> EngineName | None:
+    """The only engine that can initialize the random weights under an adapter."""
     base = version.lineage.base
-    named = base.drawn_by if version.kind == "adapter" and base is not None else None
-    return next((engine for engine in get_args(EngineName) if engine == named), None)
+    name = base.drawn_by if version.kind == "adapter" and base is not None else None
+    return next((engine for engine in get_args(EngineName) if engine == name), None)
 
 
 def export_checkpoint(
     run: Annotated[Path, typer.Argument(help="Directory of the run.")],
-    step: Annotated[int, typer.Argument(min=0, help="Of the checkpoint.")],
-    output: Annotated[Path, typer.Argument(help="Directory that is made.")],
+    step: Annotated[int, typer.Argument(min=0, help="Step of the checkpoint.")],
+    output: Annotated[Path, typer.Argument(help="New directory.")],
     device: Device = "auto",
     as_json: JsonFlag = False,
 ) -> None:
-    """Write the weights of a checkpoint as a model."""
+    """Export the weights of a checkpoint as a model."""
     run_dir = RunDir(run.absolute())
     resolved = load_recipe(run_dir.recipe)
     engine = load_engine(chosen_engine("auto", device, resumed=engine_of_run(run_dir)))
@@ -129,28 +127,29 @@ def export_checkpoint(
         print_json({"directory": str(output), "step": step})
 
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="Of the model; it is made if it is not there.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the model; created if new.")]
 Run = Annotated[str | None, typer.Option("--run", metavar="RUN", help="Id or directory of a run.")]
 Step = Annotated[
-    int | None, typer.Option(min=1, help="A checkpoint of the run. Default: what the run exported.")
+    int | None, typer.Option(min=1, help="A checkpoint of the run. Default: the model it exported.")
 ]
 Directory = Annotated[
-    Path | None, typer.Option("--directory", metavar="DIR", help="A model or adapter from elsewhere.")
+    Path | None, typer.Option("--directory", metavar="DIR", help="Directory of a model or an adapter.")
 ]
-Label = Annotated[str | None, typer.Option(help="A second name of the version; it never moves.")]
-Notes = Annotated[str, typer.Option("--note", help="What people should know about it.")]
+Label = Annotated[str | None, typer.Option(help="A second, permanent name of the version.")]
+Notes = Annotated[str, typer.Option("--note", help="Notes on the version.")]
 TagPairs = Annotated[
     list[str] | None, typer.Option("--tag", metavar="NAME=VALUE", help="A tag of the version; repeatable.")
 ]
 Aliases = Annotated[
-    list[str] | None, typer.Option("--alias", metavar="ALIAS", help="Let an alias mean it; repeatable.")
+    list[str] | None,
+    typer.Option("--alias", metavar="ALIAS", help="Alias of the version; repeatable."),
 ]
-Limit = Annotated[int, typer.Option(min=1, max=1000, help="How many to show.")]
-Offset = Annotated[int, typer.Option(min=0, help="How many to skip.")]
+Limit = Annotated[int, typer.Option(min=1, max=1000, help="Number of models to show.")]
+Offset = Annotated[int, typer.Option(min=0, help="Number of models to skip.")]
 
 
 def list_(limit: Limit = 50, offset: Offset = 0, as_json: JsonFlag = False) -> None:
-    """Registered models by name."""
+    """List registered models by name."""
     with opened_home() as home:
         found, total = ModelRepository(home.database).list(limit=limit, offset=offset)
     if as_json:
@@ -162,12 +161,12 @@ def list_(limit: Limit = 50, offset: Offset = 0, as_json: JsonFlag = False) -> N
 def show(
     model: Annotated[
         str,
-        typer.Argument(metavar="MODEL", help="NAME: all versions; NAME@ALIAS or NAME:VERSION: one."),
+        typer.Argument(metavar="MODEL", help="NAME: all versions; NAME@ALIAS or NAME:VERSION: one version."),
     ],
     card: Annotated[bool, typer.Option("--card", help="Print the model card of the version.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """A model with its versions, or one version with its lineage and scores."""
+    """Show a model with its versions, or one version with its lineage and scores."""
     with opened_home() as home:
         if card:
             say(card_of(home, resolve(home, model)))
@@ -199,73 +198,80 @@ def register(
     alias: Aliases = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Keep the weights of a run that succeeded, of one of its checkpoints, or of a directory."""
-    remarks = remarks_of(label, notes, dict(map(_pair, tag or [])))
+    """Register the weights of a successful run, of one of its checkpoints, or of a directory."""
+    annotations = parse_annotations(label, notes, dict(map(_parse_tag, tag or [])))
     with opened_home() as home:
-        done = _registered(home, name, run, step, directory, remarks)
+        done = _register(home, name, run, step, directory, annotations)
         version = done.version
         for one in alias or []:
             version = set_alias(home, version.reference, one)
     if as_json:
         print_json({**version.to_json(), "is_new": done.is_new})
         return
-    already = "" if done.is_new else " already: the same content is registered once"
+    already = "" if done.is_new else " already has this content"
     say(f"{version.reference} ({version.kind}, {size_text(version.size_bytes)}){already}")
     say(f"content {version.content_hash}")
     if not version.aliases:
         say(f"next: tunix-rt models alias {version.reference} champion")
 
 
-def _registered(
-    home: Home, name: str, run: str | None, step: int | None, directory: Path | None, remarks: Remarks
+def _register(
+    home: Home,
+    name: str,
+    run: str | None,
+    step: int | None,
+    directory: Path | None,
+    annotations: VersionAnnotations,
 ) -> Registration:
     if (run is None) == (directory is None) or (step is not None and run is None):
         raise InvalidInputError(
-            "A version comes from a run or from a directory.",
-            next_step="Give --run RUN (and --step N for a checkpoint), or --directory DIR.",
+            "Name either a run or a directory to register.",
+            next_step="Add --run RUN (and --step N for a checkpoint), or --directory DIR.",
         )
     if directory is not None:
-        return register_directory(home, name, directory.absolute(), remarks=remarks)
+        return register_directory(home, name, directory.absolute(), annotations=annotations)
     assert run is not None
-    elsewhere = RunDir(Path(run).absolute())
-    if elsewhere.recipe.is_file():
-        return register_run_dir(home, name, elsewhere, step=step, remarks=remarks)
-    return register_run(home, name, run, step=step, remarks=remarks)
+    run_dir = RunDir(Path(run).absolute())
+    if run_dir.recipe.is_file():
+        return register_run_dir(home, name, run_dir, step=step, annotations=annotations)
+    return register_run(home, name, run, step=step, annotations=annotations)
 
 
 def alias(
     model: Reference,
-    alias: Annotated[str, typer.Argument(metavar="ALIAS", help="Such as champion.")],
+    alias: Annotated[str, typer.Argument(metavar="ALIAS", help="For example champion.")],
     as_json: JsonFlag = False,
 ) -> None:
-    """Let an alias mean this version; it moves in one step from the one that had it."""
+    """Point an alias at this version; it moves atomically from the previous one."""
     with opened_home() as home:
         version = set_alias(home, model, alias)
-    print_json(version.to_json()) if as_json else say(f"{version.model}@{alias} is {version.reference}")
+    print_json(version.to_json()) if as_json else say(
+        f"{version.model}@{alias} points to {version.reference}"
+    )
 
 
 def unalias(
-    model: Annotated[str, typer.Argument(metavar="NAME@ALIAS", help="The alias to forget.")],
+    model: Annotated[str, typer.Argument(metavar="NAME@ALIAS", help="The alias to delete.")],
     as_json: JsonFlag = False,
 ) -> None:
-    """Forget an alias; the version stays."""
+    """Delete an alias; the version stays."""
     with opened_home() as home:
         version = unset_alias(home, model)
-    print_json(version.to_json()) if as_json else say(f"{model} is forgotten; {version.reference} stays")
+    print_json(version.to_json()) if as_json else say(f"{model} is deleted; {version.reference} stays")
 
 
 def tag(
     model: Reference,
     pairs: Annotated[list[str] | None, typer.Argument(metavar="NAME=VALUE", help="Tags to set.")] = None,
     remove: Annotated[
-        list[str] | None, typer.Option("--remove", metavar="NAME", help="A tag to take off; repeatable.")
+        list[str] | None, typer.Option("--remove", metavar="NAME", help="A tag to remove; repeatable.")
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Set tags of a version, or take them off."""
+    """Set or remove tags of a version."""
     with opened_home() as home:
         version = resolve(home, model)
-        for name, value in map(_pair, pairs or []):
+        for name, value in map(_parse_tag, pairs or []):
             version = set_tag(home, version.reference, name, value)
         for name in remove or []:
             version = remove_tag(home, version.reference, name)
@@ -277,10 +283,10 @@ def tag(
 
 def note_(
     model: Reference,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help='What people should know; "" for nothing.')],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help='The new notes; "" clears them.')],
     as_json: JsonFlag = False,
 ) -> None:
-    """Write a note on a version, in place of the one that is there."""
+    """Replace the notes of a version."""
     with opened_home() as home:
         version = set_notes(home, model, text)
     print_json(version.to_json()) if as_json else say(f"{version.reference}: {version.notes or 'no note'}")
@@ -288,49 +294,44 @@ def note_(
 
 def verify(
     model: Annotated[
-        str | None, typer.Argument(metavar="[MODEL]", help="One version. Default: every version.")
+        str | None, typer.Argument(metavar="[MODEL]", help="One version. Default: all versions.")
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Read every byte again and compare. Exit 1 when something is damaged."""
+    """Read every byte and compare it with what was registered. Exit 1 if anything is damaged."""
     with opened_home() as home:
         versions = ModelRepository(home.database).all_versions() if model is None else (resolve(home, model),)
         verdicts = []
         for verdict in verify_versions(home, versions):
             verdicts.append(verdict)
             if not as_json:
-                say(
-                    f"{verdict.version:<24} {size_text(verdict.size_bytes):>10}  {_verdict(verdict.problems)}"
-                )
+                result = "; ".join(verdict.problems) or "intact"
+                say(f"{verdict.version:<24} {size_text(verdict.size_bytes):>10}  {result}")
     if as_json:
         print_json([verdict.to_json() for verdict in verdicts])
     if any(verdict.problems for verdict in verdicts):
-        note("next: register the same models again, which puts back their files, or restore a backup")
+        note("next: register the same models again to restore their files, or restore a backup")
         raise typer.Exit(1)
-
-
-def _verdict(problems: tuple[str, ...]) -> str:
-    return "; ".join(problems) if problems else "whole"
 
 
 def rm(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="NAME:VERSION, or NAME with --all-versions.")],
     all_versions: Annotated[
-        bool, typer.Option("--all-versions", help="Remove the model and every version of it.")
+        bool, typer.Option("--all-versions", help="Remove the model with all its versions.")
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Forget a version or a model. What an alias, a baseline or a training needs is refused."""
+    """Remove a version or a model. Refused while an alias, a baseline or a trained model depends on it."""
     with opened_home() as home:
         if is_reference(model):
-            gone = [remove_version(home, parse_reference(model)).reference]
+            removed = [remove_version(home, parse_reference(model)).reference]
         else:
             versions = remove_model(home, model, with_versions=all_versions)
-            gone = [version.reference for version in versions] or [model]
+            removed = [version.reference for version in versions] or [model]
     if as_json:
-        print_json({"removed": gone})
+        print_json({"removed": removed})
     else:
-        say(f"removed {', '.join(gone)}; tunix-rt models gc frees the disk")
+        say(f"removed {', '.join(removed)}; tunix-rt models gc frees the disk space")
 
 
 def gc(as_json: JsonFlag = False) -> None:
@@ -343,8 +344,8 @@ def gc(as_json: JsonFlag = False) -> None:
         say(f"removed {counted(removed.num_blobs, 'file')}, {size_text(removed.num_bytes)}")
 
 
-def _pair(text: str) -> tuple[str, str]:
+def _parse_tag(text: str) -> tuple[str, str]:
     name, sign, value = text.partition("=")
     if not sign:
-        raise InvalidInputError(f"{text!r} is no tag.", next_step="Write NAME=VALUE, as in team=maths.")
+        raise InvalidInputError(f"{text!r} is not a tag.", next_step="Write NAME=VALUE: team=maths.")
     return name, value

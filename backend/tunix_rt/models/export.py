@@ -1,4 +1,4 @@
-"""Merged, adapter or zip, with proof that it writes the same tokens."""
+"""Export a version as merged model, adapter or zip, and check that it is still the same model."""
 
 import hashlib
 import zipfile
@@ -23,8 +23,7 @@ from tunix_rt.engines.generation.base import GeneratingEngine, Generator, Genera
 from tunix_rt.engines.types import Decoding, DeviceRequest
 from tunix_rt.models.card import card_of
 from tunix_rt.models.files import ModelStore
-from tunix_rt.models.find import ModelToEvaluate, find_model
-from tunix_rt.models.register import model_store
+from tunix_rt.models.find import find_model
 from tunix_rt.models.types import (
     NUM_PARITY_TOKENS,
     PARITY_PROMPTS,
@@ -35,146 +34,51 @@ from tunix_rt.models.types import (
     ModelVersion,
     PromptParity,
     TokenParity,
-    tree_of,
+    build_tree,
 )
 from tunix_rt.recipes.types import ModelSection
 
-OnStage = Callable[[str], None]
-"""Told what is being done."""
-
-
-def compare_tokens(
-    engine: GeneratingEngine, registered: GeneratorRequest, exported: GeneratorRequest, on_stage: OnStage
-) -> TokenParity:
-    """Ask both models the same; one of them is in memory at a time.
-
-    Raises:
-        TunixRTError: One of them cannot be loaded, or cannot write.
-    """
-    on_stage("asking the registered model")
-    generator = engine.open_generator(registered)
-    # Both in the same format, whatever would be chosen for each.
-    same = replace(exported, precision=generator.precision)
-    device, precision = generator.device, generator.precision
-    before = _written(generator)
-    del generator
-    on_stage("asking the exported model")
-    after = _written(engine.open_generator(same))
-    return TokenParity(
-        engine=engine.name,
-        device=device,
-        precision=precision,
-        max_new_tokens=NUM_PARITY_TOKENS,
-        prompts=tuple(
-            PromptParity(prompt=prompt, registered=one, exported=other)
-            for prompt, one, other in zip(PARITY_PROMPTS, before, after, strict=True)
-        ),
-    )
-
-
-def _written(generator: Generator) -> Sequence[tuple[int, ...]]:
-    encode = generator.encoder.encode_prompt
-    prompts = [Prompt(text, encode(text)) for text in PARITY_PROMPTS]
-    tokens: dict[str, tuple[int, ...]] = {}
-    for finished in generator.write(prompts, Decoding(max_new_tokens=NUM_PARITY_TOKENS)):
-        for written in finished:
-            if written.failure is not None:
-                raise TunixRTError(
-                    f"The model cannot answer {written.prompt.key!r}: {written.detail or written.failure}",
-                    next_step="Without an answer there is no parity: try another --device or --dtype.",
-                )
-            tokens[written.prompt.key] = written.token_ids
-    return [tokens[text] for text in PARITY_PROMPTS]
-
-
+REPORT_FILE = "tunix_rt_export.json"
 CARD_FILE = "README.md"
 OTHER_CARD_FILE = "TUNIX_RT_CARD.md"
-"""Where a model brings a card of its own."""
+"""Name of the card for a model that has a README.md of its own."""
 
-
-def zip_chunks(home: Home, version: ModelVersion) -> Iterator[bytes]:
-    """The pieces of the archive: every file of the version, and its card.
-
-    Raises:
-        DataError: At once when a file is missing or has another size; before the end of the archive when one
-            has other bytes. An archive that has an end is whole.
-    """
-    files = model_store(home.settings)
-    tree = files.tree(version.content_hash)
-    files.require_blobs(tree)
-    return _pieces(files, tree, card_of(home, version))
-
-
-def card_name(tree: ModelTree) -> str:
-    """The name of the card beside the model's own files."""
-    return OTHER_CARD_FILE if any(file.path == CARD_FILE for file in tree.files) else CARD_FILE
-
-
-def archived_tree(path: Path, tree: ModelTree) -> ModelTree:
-    """What an archive of `tree` really holds besides the card, read back from the disk."""
-    found = []
-    with storage_errors("reading the archive"), zipfile.ZipFile(path) as archive:
-        for entry in archive.infolist():
-            if entry.filename != card_name(tree):
-                with archive.open(entry) as file:
-                    digest = stream_digest(file)
-                found.append(ModelFile(path=entry.filename, size_bytes=entry.file_size, sha256=digest))
-    return tree_of(found)
-
-
-def _pieces(files: ModelStore, tree: ModelTree, card: str) -> Iterator[bytes]:
-    entries = ((file.path, _checked_chunks(files, file)) for file in tree.files)
-    return zip_pieces(chain([(card_name(tree), [card.encode()])], entries))
-
-
-def _checked_chunks(files: ModelStore, file: ModelFile) -> Iterator[bytes]:
-    digest = hashlib.sha256()
-    with files.blob(file.sha256).open("rb") as blob:
-        while chunk := blob.read(PIECE_BYTES):
-            digest.update(chunk)
-            yield chunk
-    if digest.hexdigest() != file.sha256:
-        raise DataError(
-            f"The model store is damaged: {file.path} is not what was registered.",
-            next_step="Register the same model again, or restore the store from a backup.",
-        )
-
-
-REPORT_FILE = "tunix_rt_export.json"
+OnStage = Callable[[str], None]
+"""Receives a description of each stage."""
 
 
 @dataclass(frozen=True)
 class ExportRequest:
-    """What is exported, and how."""
+    """What to export, and how."""
 
     version: ModelVersion
     form: ExportForm
     output: Path
-    """A directory that is not there yet; of a zip, the file."""
+    """New directory or, for a zip, new file."""
     dtype: AskedFormat = "auto"
-    """Of merged weights. auto: as the base model has them."""
+    """Format of merged weights. auto: that of the base model."""
     device: DeviceRequest = field(default_factory=DeviceRequest)
 
 
-def require_possible(request: ExportRequest) -> None:
-    """Refuse what cannot be exported like that, before anything is loaded.
+def require_exportable(request: ExportRequest) -> None:
+    """Refuse an impossible export before anything is loaded.
 
     Raises:
-        ConflictError: There is something at the output.
-        InvalidInputError: A whole model has no adapter.
+        ConflictError: The output exists.
+        InvalidInputError: A whole model cannot be exported as an adapter.
     """
     if request.output.exists():
         raise ConflictError(
-            f"{request.output} is there already.", next_step="Choose another --output, or remove it first."
+            f"{request.output} already exists.", next_step="Choose another --output, or remove it first."
         )
     require_form(request.version, request.form)
 
 
 def require_form(version: ModelVersion, form: ExportForm) -> None:
-    """Refuse a form that the version cannot have.
+    """Refuse to export a whole model as an adapter.
 
     Raises:
-        InvalidInputError: A whole model has no adapter.
+        InvalidInputError: The version is a whole model.
     """
     if form == "adapter" and version.kind != "adapter":
         raise InvalidInputError(
@@ -184,52 +88,54 @@ def require_form(version: ModelVersion, form: ExportForm) -> None:
 
 
 def export_zip(home: Home, request: ExportRequest) -> ExportReport:
-    """Write the archive and read it back; the report lies beside it.
+    """Write the archive, verify it, and write the report next to it.
 
     Raises:
-        ConflictError: There is something at the output.
+        ConflictError: The output exists.
         DataError: A file of the version is damaged.
     """
-    require_possible(request)
+    require_exportable(request)
     with write_atomically(request.output, what="writing the archive") as file:
         file.writelines(zip_chunks(home, request.version))
-    tree = model_store(home.settings).tree(request.version.content_hash)
-    found = archived_tree(request.output, tree)
+    tree = ModelStore(home.settings.models_dir).tree(request.version.content_hash)
+    found = read_archive_tree(request.output, tree)
     report = _report(request, found.files, is_same_bytes=found == tree, tokens=None)
-    beside = request.output.with_name(f"{request.output.name}.{REPORT_FILE}")
-    write_json_atomically(beside, report.to_json(), what="writing the report")
+    report_path = request.output.with_name(f"{request.output.name}.{REPORT_FILE}")
+    write_json_atomically(report_path, report.to_json(), what="writing the report")
     return report
 
 
 def export_directory(
     home: Home, engine: ExportingEngine, request: ExportRequest, on_stage: OnStage
 ) -> ExportReport:
-    """Write a model or adapter that other programs load, and ask it what the registered one is asked.
+    """Write a model or adapter for other programs, and compare its greedy tokens with the registered model's.
 
-    What does not write the same tokens stays where it is, with a report that says so: `passed` is false.
+    An export with different tokens is kept; `passed` is false in its report.
 
     Raises:
-        ConflictError: There is something at the output, or another engine is needed.
-        InvalidInputError: A whole model has no adapter.
+        ConflictError: The output exists, or another engine is needed.
+        InvalidInputError: A whole model cannot be exported as an adapter.
         DataError: A file of the version is damaged.
     """
-    require_possible(request)
+    require_exportable(request)
     found = find_model(home.settings, request.version.reference)
     found.require_engine(engine.name)
-    registered = _asked(found, request)
+    registered = GeneratorRequest(
+        found.section, adapter=found.adapter, seed=found.seed, device=request.device, markup=found.markup
+    )
     if request.form == "merged" and found.adapter is not None:
         on_stage("merging the adapter into its base")
         engine.merge_adapter(registered, request.output, request.dtype)
     else:
         on_stage("copying the files")
         _copy(home, request)
-    exported = _asked_of_export(registered, request)
+    exported = _exported_request(registered, request)
     tokens = compare_tokens(engine, registered, exported, on_stage)
-    return _finished(home, request, tokens)
+    return _complete_export(home, request, tokens)
 
 
 def _copy(home: Home, request: ExportRequest) -> None:
-    files = model_store(home.settings)
+    files = ModelStore(home.settings.models_dir)
     tree = files.tree(request.version.content_hash)
     with write_directory_atomically(request.output, what="exporting the model") as target:
         for file in tree.files:
@@ -238,14 +144,8 @@ def _copy(home: Home, request: ExportRequest) -> None:
                 copy_file(files.blob(file.sha256), copy)
 
 
-def _asked(found: ModelToEvaluate, request: ExportRequest) -> GeneratorRequest:
-    return GeneratorRequest(
-        found.section, adapter=found.adapter, seed=found.seed, device=request.device, markup=found.markup
-    )
-
-
-def _asked_of_export(registered: GeneratorRequest, request: ExportRequest) -> GeneratorRequest:
-    """The same question to the export, with everything that lies in it."""
+def _exported_request(registered: GeneratorRequest, request: ExportRequest) -> GeneratorRequest:
+    """The same request for the exported files."""
     directory = str(request.output)
     if request.form == "merged":
         return replace(registered, model=ModelSection(name=directory), adapter=None)
@@ -254,14 +154,14 @@ def _asked_of_export(registered: GeneratorRequest, request: ExportRequest) -> Ge
     return replace(registered, model=section, adapter=request.output)
 
 
-def _finished(home: Home, request: ExportRequest, tokens: TokenParity) -> ExportReport:
-    tree = model_store(home.settings).tree(request.version.content_hash)
+def _complete_export(home: Home, request: ExportRequest, tokens: TokenParity) -> ExportReport:
+    tree = ModelStore(home.settings.models_dir).tree(request.version.content_hash)
     found = _tree_of_directory(request.output)
     report = _report(request, found.files, is_same_bytes=found == tree, tokens=tokens)
     card = card_of(home, request.version, kind="model" if request.form == "merged" else "adapter")
     with write_atomically(request.output / card_name(found), what="writing the model card") as file:
         file.write(card.encode())
-    # Last: a directory with a report is a complete export.
+    # Written last: a directory with a report is a complete export.
     write_json_atomically(request.output / REPORT_FILE, report.to_json(), what="writing the report")
     return report
 
@@ -285,7 +185,7 @@ def _report(
 
 def _tree_of_directory(directory: Path) -> ModelTree:
     paths = [path for path in directory.rglob("*") if path.is_file()]
-    return tree_of(
+    return build_tree(
         [
             ModelFile(
                 path=path.relative_to(directory).as_posix(),
@@ -295,3 +195,91 @@ def _tree_of_directory(directory: Path) -> ModelTree:
             for path in paths
         ]
     )
+
+
+def zip_chunks(home: Home, version: ModelVersion) -> Iterator[bytes]:
+    """The chunks of the archive: the card and every file of the version.
+
+    Raises:
+        DataError: Immediately if a file is missing or has another size, or before the end of the archive if
+            its bytes differ. A complete archive is therefore intact.
+    """
+    files = ModelStore(home.settings.models_dir)
+    tree = files.tree(version.content_hash)
+    files.require_blobs(tree)
+    card = (card_name(tree), [card_of(home, version).encode()])
+    return zip_pieces(chain([card], ((file.path, _checked_chunks(files, file)) for file in tree.files)))
+
+
+def card_name(tree: ModelTree) -> str:
+    """File name of the card next to the model's own files."""
+    return OTHER_CARD_FILE if any(file.path == CARD_FILE for file in tree.files) else CARD_FILE
+
+
+def read_archive_tree(path: Path, tree: ModelTree) -> ModelTree:
+    """The files of an archive of `tree` as read from the disk, without the card."""
+    found = []
+    with storage_errors("reading the archive"), zipfile.ZipFile(path) as archive:
+        for entry in archive.infolist():
+            if entry.filename != card_name(tree):
+                with archive.open(entry) as file:
+                    digest = stream_digest(file)
+                found.append(ModelFile(path=entry.filename, size_bytes=entry.file_size, sha256=digest))
+    return build_tree(found)
+
+
+def _checked_chunks(files: ModelStore, file: ModelFile) -> Iterator[bytes]:
+    digest = hashlib.sha256()
+    with files.blob(file.sha256).open("rb") as blob:
+        while chunk := blob.read(PIECE_BYTES):
+            digest.update(chunk)
+            yield chunk
+    if digest.hexdigest() != file.sha256:
+        raise DataError(
+            f"The model store is damaged: {file.path} is not what was registered.",
+            next_step="Register the same model again, or restore the store from a backup.",
+        )
+
+
+def compare_tokens(
+    engine: GeneratingEngine, registered: GeneratorRequest, exported: GeneratorRequest, on_stage: OnStage
+) -> TokenParity:
+    """Generate with both models, loading one at a time.
+
+    Raises:
+        TunixRTError: One of them cannot be loaded or cannot generate.
+    """
+    on_stage("generating with the registered model")
+    generator = engine.open_generator(registered)
+    # Both in the same precision, whatever would be chosen for each.
+    same = replace(exported, precision=generator.precision)
+    device, precision = generator.device, generator.precision
+    before = _greedy_tokens(generator)
+    del generator
+    on_stage("generating with the exported model")
+    after = _greedy_tokens(engine.open_generator(same))
+    return TokenParity(
+        engine=engine.name,
+        device=device,
+        precision=precision,
+        max_new_tokens=NUM_PARITY_TOKENS,
+        prompts=tuple(
+            PromptParity(prompt=prompt, registered=one, exported=other)
+            for prompt, one, other in zip(PARITY_PROMPTS, before, after, strict=True)
+        ),
+    )
+
+
+def _greedy_tokens(generator: Generator) -> Sequence[tuple[int, ...]]:
+    encode = generator.encoder.encode_prompt
+    prompts = [Prompt(text, encode(text)) for text in PARITY_PROMPTS]
+    tokens: dict[str, tuple[int, ...]] = {}
+    for finished in generator.write(prompts, Decoding(max_new_tokens=NUM_PARITY_TOKENS)):
+        for written in finished:
+            if written.failure is not None:
+                raise TunixRTError(
+                    f"The model cannot answer {written.prompt.key!r}: {written.detail or written.failure}",
+                    next_step="The comparison needs every answer: try another --device or --dtype.",
+                )
+            tokens[written.prompt.key] = written.token_ids
+    return [tokens[text] for text in PARITY_PROMPTS]

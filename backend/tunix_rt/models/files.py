@@ -1,12 +1,12 @@
-"""The content-addressed weight store and its garbage collection.
+"""Content-addressed storage of model files, with garbage collection.
 
-models/blobs/ab/<sha256>             the bytes of a file; never written again
+models/blobs/ab/<sha256>             the bytes of a file; immutable
 models/trees/<content_hash>.json     the paths, sizes and hashes of a model
 models/checkouts/<content_hash>/…    a model as a directory: links to its blobs
-models/incoming/                     what is being written; what a killed process left there is garbage
+models/incoming/                     files being written; leftovers of a killed process are garbage
 
-Whoever adds shares a lock; whoever removes has it alone. A blob that is on the disk before its version is in
-the database is therefore never taken for garbage.
+Adding files takes a shared lock, removing them an exclusive one. A blob whose version is not in the database
+yet is therefore never collected as garbage.
 """
 
 import fcntl
@@ -23,7 +23,7 @@ from pydantic import ValidationError
 from tunix_rt.base.errors import DataError, InvalidInputError
 from tunix_rt.base.files.atomic import storage_errors, sync_directory, write_atomically
 from tunix_rt.base.files.copies import copy_file, file_digest, link_file
-from tunix_rt.models.types import ModelFile, ModelTree, tree_of
+from tunix_rt.models.types import ModelFile, ModelTree, build_tree
 
 _READ_ONLY = 0o444
 
@@ -36,37 +36,37 @@ class ModelStore:
 
     @property
     def blobs(self) -> Path:
-        """The bytes."""
+        """Directory of the blobs."""
         return self.root / "blobs"
 
     @property
     def trees(self) -> Path:
-        """Which bytes make a model."""
+        """Directory of the trees."""
         return self.root / "trees"
 
     @property
     def checkouts(self) -> Path:
-        """Models as directories."""
+        """Directory of the checkouts."""
         return self.root / "checkouts"
 
     @property
     def incoming(self) -> Path:
-        """What is not whole yet."""
+        """Directory of unfinished files."""
         return self.root / "incoming"
 
     def blob(self, sha256: str) -> Path:
-        """Where the bytes with this hash are, if they are."""
+        """Path of the blob with this hash, whether or not it exists."""
         return self.blobs / sha256[:2] / sha256
 
     @contextmanager
-    def adding(self) -> Iterator[None]:
-        """Keep what is added from being taken for garbage until the database knows of it."""
+    def shared_lock(self) -> Iterator[None]:
+        """Protect added files from garbage collection until their version is in the database."""
         with self._locked(fcntl.LOCK_SH):
             yield
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Wait until nobody adds, and keep everybody from it."""
+    def exclusive_lock(self) -> Iterator[None]:
+        """Wait until no process adds files, and block those that want to."""
         with self._locked(fcntl.LOCK_EX):
             yield
 
@@ -82,19 +82,19 @@ class ModelStore:
             os.close(descriptor)
 
     def add(self, directory: Path) -> ModelTree:
-        """Take a copy of every file in the directory. Call it while `adding`.
+        """Copy every file of the directory. Requires the shared lock.
 
         Raises:
-            InvalidInputError: There are no files.
+            InvalidInputError: The directory has no files.
             DataError: A file changed while it was read.
         """
-        paths = sorted(_files_below(directory))
+        paths = sorted(_iter_files(directory))
         if not paths:
             raise InvalidInputError(
                 f"There are no files in {directory}.", next_step="Name the directory of a model."
             )
         with storage_errors("registering the model"):
-            tree = tree_of([self._add_file(directory, path) for path in paths])
+            tree = build_tree([self._add_file(directory, path) for path in paths])
         with write_atomically(self._tree_path(tree.content_hash), what="registering the model") as file:
             file.write(tree.canonical.encode())
         return tree
@@ -102,7 +102,7 @@ class ModelStore:
     def _add_file(self, directory: Path, path: Path) -> ModelFile:
         digest = file_digest(path)
         blob = self.blob(digest)
-        # One that is there but damaged is replaced: registering again heals.
+        # A damaged blob is replaced: registering again repairs the store.
         if not (blob.is_file() and file_digest(blob) == digest):
             self._write_blob(path, blob)
         name = path.relative_to(directory).as_posix()
@@ -132,7 +132,7 @@ class ModelStore:
         """The tree with this hash.
 
         Raises:
-            DataError: It is not in this store, or it is damaged.
+            DataError: It is missing or damaged.
         """
         path = self._tree_path(content_hash)
         try:
@@ -146,14 +146,14 @@ class ModelStore:
         return tree
 
     def require_blobs(self, tree: ModelTree) -> None:
-        """Refuse a tree of which a file is missing or has another size; nothing is read."""
+        """Refuse a tree with a missing file or a wrong size, without reading any file."""
         for file in tree.files:
             blob = self.blob(file.sha256)
             if not blob.is_file() or blob.stat().st_size != file.size_bytes:
                 raise _damaged(blob, f"({file.path}) is missing or has another size")
 
     def problems(self, tree: ModelTree) -> list[str]:
-        """What is wrong with the files of a tree, read to the last byte; empty when nothing is."""
+        """Read every file of a tree completely and list the problems."""
         return [
             f"{file.path}: {problem}"
             for file in tree.files
@@ -161,35 +161,35 @@ class ModelStore:
         ]
 
     def checkout(self, content_hash: str) -> Path:
-        """The model as a directory, to be read and never written; every byte of it has just been checked.
+        """The model as a read-only directory, with every byte verified.
 
         Raises:
-            DataError: A file is missing or is not what was registered.
+            DataError: A file is missing or differs from what was registered.
         """
         tree = self.tree(content_hash)
         directory = self.checkouts / content_hash
-        with self.adding(), storage_errors("opening the registered model"):
+        with self.shared_lock(), storage_errors("opening the registered model"):
             for file in tree.files:
-                self._place(file, directory / file.path)
+                self._link_or_copy(file, directory / file.path)
         expected = {directory / file.path: file for file in tree.files}
-        for path in _files_below(directory):
+        for path in _iter_files(directory):
             if path not in expected:
                 raise _damaged(path, "does not belong to the model")
         for path, file in expected.items():
-            self._require_whole(path, file)
+            self._repair_or_refuse(path, file)
         return directory
 
-    def _require_whole(self, path: Path, file: ModelFile) -> None:
-        """Check a file of a checkout; one that only the checkout has damaged is put back."""
+    def _repair_or_refuse(self, path: Path, file: ModelFile) -> None:
+        """Verify a file of a checkout; if only the checkout is damaged, restore it from its blob."""
         if _problem(path, file) is None:
             return
-        with self.adding(), storage_errors("opening the registered model"):
+        with self.shared_lock(), storage_errors("opening the registered model"):
             path.unlink(missing_ok=True)
-            self._place(file, path)
+            self._link_or_copy(file, path)
         if (problem := _problem(path, file)) is not None:
             raise _damaged(path, problem)
 
-    def _place(self, file: ModelFile, target: Path) -> None:
+    def _link_or_copy(self, file: ModelFile, target: Path) -> None:
         blob = self.blob(file.sha256)
         if target.exists():
             return
@@ -204,8 +204,8 @@ class ModelStore:
         return self.trees / f"{content_hash}.json"
 
 
-def _files_below(directory: Path) -> Iterator[Path]:
-    """Every file, however deep; what is hidden is some program's own business."""
+def _iter_files(directory: Path) -> Iterator[Path]:
+    """Every file below the directory, except hidden files and folders."""
     for folder, folders, names in os.walk(directory):
         folders[:] = [name for name in folders if not name.startswith(".")]
         for name in names:
@@ -219,33 +219,33 @@ def _problem(path: Path, file: ModelFile) -> str | None:
         return "is missing"
     if path.stat().st_size != file.size_bytes:
         return f"has {path.stat().st_size:,} bytes instead of {file.size_bytes:,}"
-    return None if file_digest(path) == file.sha256 else "is not what was registered: its hash is another"
+    return None if file_digest(path) == file.sha256 else "is not what was registered: its hash differs"
 
 
 def _damaged(path: Path, problem: str) -> DataError:
     return DataError(
         f"The model store is damaged: {path} {problem}.",
-        next_step="Register the same model again, which puts back its files, or restore them from a backup.",
+        next_step="Register the same model again to restore its files, or restore them from a backup.",
     )
 
 
 @dataclass(frozen=True)
-class Removed:
-    """What there was too much of."""
+class RemovedFiles:
+    """What the garbage collection removed."""
 
     num_blobs: int
     num_bytes: int
 
 
-def remove_garbage(store: ModelStore, kept: Iterable[str]) -> Removed:
-    """Remove every file that these content hashes do not need. Call it while the store is yours `alone`.
+def remove_garbage(store: ModelStore, content_hashes: Iterable[str]) -> RemovedFiles:
+    """Remove every file that no model with one of these hashes needs. Requires the exclusive lock.
 
     Raises:
-        DataError: The tree of a kept model is missing or damaged: nothing is removed.
+        DataError: The tree of such a model is missing or damaged; nothing is removed.
     """
-    trees = {content_hash: store.tree(content_hash) for content_hash in set(kept)}
+    trees = {content_hash: store.tree(content_hash) for content_hash in set(content_hashes)}
     needed = {file.sha256 for tree in trees.values() for file in tree.files}
-    with storage_errors("removing what no model needs"):
+    with storage_errors("removing unused model files"):
         for path in _children(store.checkouts):
             if path.name not in trees:
                 shutil.rmtree(path)
@@ -258,7 +258,7 @@ def remove_garbage(store: ModelStore, kept: Iterable[str]) -> Removed:
         num_bytes = sum(blob.stat().st_size for blob in unneeded)
         for blob in unneeded:
             blob.unlink()
-    return Removed(len(unneeded), num_bytes)
+    return RemovedFiles(len(unneeded), num_bytes)
 
 
 def _children(directory: Path) -> Iterator[Path]:

@@ -14,7 +14,7 @@ from tunix_rt.base.records import StorableText
 from tunix_rt.engines.training.types import RUN_ID_PATTERN
 from tunix_rt.models.card import card_of
 from tunix_rt.models.export import zip_chunks
-from tunix_rt.models.find import find_model_by, model_detail, pinned
+from tunix_rt.models.find import get_model_by_name_or_id, model_detail, pinned_reference
 from tunix_rt.models.register import register_run
 from tunix_rt.models.service import (
     ModelList,
@@ -38,9 +38,9 @@ from tunix_rt.models.types import (
     NewModel,
     Note,
     RegisteredModel,
-    Remarks,
     Tags,
     TagValue,
+    VersionAnnotations,
     VersionNumber,
 )
 
@@ -51,14 +51,14 @@ router = APIRouter(
 
 
 class NewNotes(BaseModel):
-    """What people should know about a version."""
+    """The new notes of a version."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     notes: Note
 
 
 class NewTag(BaseModel):
-    """What a tag says."""
+    """The new value of a tag."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     value: TagValue
@@ -80,7 +80,7 @@ def get_version(version_id: UUID, home: OpenHome) -> VersionDetail:
 
 @router.get("/{version_id}/files")
 def get_files(version_id: UUID, home: OpenHome) -> ModelTree:
-    """Its files with sizes and hashes. 404 if unknown, 422 if the store is damaged."""
+    """The files of a version with sizes and hashes. 404 if unknown, 422 if the store is damaged."""
     return files_of(home, version_id)
 
 
@@ -96,9 +96,9 @@ def get_card(version: Found, home: OpenHome) -> PlainTextResponse:
     response_class=StreamingResponse,
 )
 def download_version(version: Found, home: OpenHome) -> StreamingResponse:
-    """Its files and the card as a zip, made while it is sent. 404 if unknown, 422 if a file is missing.
+    """The files and the card as a zip stream. 404 if unknown, 422 if a file is missing.
 
-    Every byte is checked on its way: an archive that has an end is whole.
+    Every byte is verified while it is sent: a complete archive is intact.
     """
     headers = {"Content-Disposition": f'attachment; filename="{version.model}-{version.version}.zip"'}
     return StreamingResponse(zip_chunks(home, version), media_type="application/zip", headers=headers)
@@ -106,33 +106,33 @@ def download_version(version: Found, home: OpenHome) -> StreamingResponse:
 
 @router.post("/{version_id}/verify")
 def verify(version: Found, home: OpenHome) -> VersionVerdict:
-    """Read every byte again and compare with what was registered. 404 if unknown."""
+    """Read every byte and compare it with what was registered. 404 if unknown."""
     (verdict,) = verify_versions(home, [version])
     return verdict
 
 
 @router.put("/{version_id}/notes", responses=error_responses(400), response_model_exclude_none=True)
 def put_notes(version: Found, body: NewNotes, home: OpenHome) -> ModelVersion:
-    """Write a note, in place of the one that is there. 404 if unknown."""
-    return ModelRepository(home.database).set_notes(pinned(version), body.notes)
+    """Replace the notes. 404 if unknown."""
+    return ModelRepository(home.database).set_notes(pinned_reference(version), body.notes)
 
 
 @router.put("/{version_id}/tags/{name}", responses=error_responses(400), response_model_exclude_none=True)
 def put_tag(version: Found, name: TagName, body: NewTag, home: OpenHome) -> ModelVersion:
     """Set a tag. 404 if the version is unknown."""
-    return ModelRepository(home.database).set_tag(pinned(version), name, body.value)
+    return ModelRepository(home.database).set_tag(pinned_reference(version), name, body.value)
 
 
 @router.delete("/{version_id}/tags/{name}", status_code=status.HTTP_204_NO_CONTENT)
 def delete_tag(version: Found, name: TagName, home: OpenHome) -> None:
-    """Take a tag off. 404 if version or tag is unknown."""
-    ModelRepository(home.database).remove_tag(pinned(version), name)
+    """Remove a tag. 404 if version or tag is unknown."""
+    ModelRepository(home.database).remove_tag(pinned_reference(version), name)
 
 
 @router.delete("/{version_id}", status_code=status.HTTP_204_NO_CONTENT, responses=error_responses(409))
 def delete_version(version: Found, home: OpenHome) -> None:
-    """Forget a version. 404 if unknown, 409 while an alias, a baseline or a training needs it."""
-    remove_version(home, pinned(version))
+    """Remove a version. 404 if unknown, 409 while an alias, a baseline or a trained model depends on it."""
+    remove_version(home, pinned_reference(version))
 
 
 models_router = APIRouter(
@@ -141,19 +141,19 @@ models_router = APIRouter(
 
 
 class Promotion(BaseModel):
-    """Which weights become a version, and what is said about them."""
+    """The weights to register, with label, notes and tags."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
     source_run_id: Annotated[str, Field(pattern=RUN_ID_PATTERN)]
     step: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
-    """A checkpoint of the run. Default: what the run exported at its end."""
+    """A checkpoint of the run. Default: the model exported at its end."""
     version_label: Label | None = None
     description: Note = ""
     tags: Tags = Field(default_factory=dict)
 
 
 class AliasTarget(BaseModel):
-    """The version that an alias means."""
+    """The version that an alias points to."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     version: VersionNumber
@@ -162,7 +162,7 @@ class AliasTarget(BaseModel):
 def _found_model(
     model: Annotated[StorableText, Path(description="name or id", max_length=128)], home: OpenHome
 ) -> RegisteredModel:
-    return find_model_by(home, model)
+    return get_model_by_name_or_id(home, model)
 
 
 FoundModel = Annotated[RegisteredModel, Depends(_found_model)]
@@ -176,13 +176,13 @@ AliasName = Annotated[str, Path(pattern=WORD_PATTERN)]
     response_model_exclude_none=True,
 )
 def create_model(model: NewModel, home: OpenHome) -> RegisteredModel:
-    """Make a model without versions. 409 if the name is taken."""
+    """Create a model without versions. 409 if the name is taken."""
     return ModelRepository(home.database).create(model)
 
 
 @models_router.get("", response_model_exclude_none=True)
 def get_models(home: OpenHome, limit: Limit = 20, offset: Offset = 0) -> ModelList:
-    """A page of models by name, with the total."""
+    """A page of models by name with the total."""
     return list_models(home, limit=limit, offset=offset)
 
 
@@ -199,13 +199,17 @@ def get_model(found: FoundModel, home: OpenHome) -> ModelDetail:
     response_model_exclude_none=True,
 )
 def promote(found: FoundModel, promotion: Promotion, home: OpenHome, response: Response) -> ModelVersion:
-    """Register the weights of a run. 201 when they are new, 200 when the same content is registered.
+    """Register the weights of a run. 201 if they are new, 200 if the same content is already registered.
 
     404 if model, run or checkpoint is unknown, 409 if the run did not succeed or the label is taken, 422 if
-    the run's files are not what it wrote.
+    the run's files were changed after the run.
     """
-    remarks = Remarks(label=promotion.version_label, notes=promotion.description, tags=promotion.tags)
-    done = register_run(home, found.name, promotion.source_run_id, step=promotion.step, remarks=remarks)
+    annotations = VersionAnnotations(
+        label=promotion.version_label, notes=promotion.description, tags=promotion.tags
+    )
+    done = register_run(
+        home, found.name, promotion.source_run_id, step=promotion.step, annotations=annotations
+    )
     response.status_code = status.HTTP_201_CREATED if done.is_new else status.HTTP_200_OK
     return done.version
 
@@ -214,7 +218,7 @@ def promote(found: FoundModel, promotion: Promotion, home: OpenHome, response: R
     "/{model}/aliases/{alias}", responses=error_responses(400, 404), response_model_exclude_none=True
 )
 def put_alias(found: FoundModel, alias: AliasName, target: AliasTarget, home: OpenHome) -> ModelVersion:
-    """Let an alias mean a version, in one step from the one that had it. 404 if either is unknown."""
+    """Move an alias atomically to a version. 404 if either is unknown."""
     return ModelRepository(home.database).set_alias(ModelReference(found.name, version=target.version), alias)
 
 
@@ -222,7 +226,7 @@ def put_alias(found: FoundModel, alias: AliasName, target: AliasTarget, home: Op
     "/{model}/aliases/{alias}", status_code=status.HTTP_204_NO_CONTENT, responses=error_responses(404)
 )
 def delete_alias(found: FoundModel, alias: AliasName, home: OpenHome) -> None:
-    """Forget an alias; the version stays. 404 if unknown."""
+    """Delete an alias; the version stays. 404 if unknown."""
     ModelRepository(home.database).remove_alias(found.name, alias)
 
 

@@ -1,8 +1,7 @@
-"""List, describe, alias, tag, verify, remove; what still uses a version."""
+"""Use cases of the registry: list, alias, tag, annotate, verify and remove."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from pathlib import Path
+from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
@@ -12,8 +11,7 @@ from tunix_rt.base.errors import ConflictError, DataError, InvalidInputError, Tu
 from tunix_rt.base.home import Home
 from tunix_rt.base.records import Pagination, Record, explain_problems, pagination
 from tunix_rt.base.settings import RUN_RECIPE_FILE, Settings
-from tunix_rt.models.files import ModelStore, Removed, remove_garbage
-from tunix_rt.models.register import model_store
+from tunix_rt.models.files import ModelStore, RemovedFiles, remove_garbage
 from tunix_rt.models.store import ModelRepository, baselines_of, evaluations_of
 from tunix_rt.models.types import (
     Alias,
@@ -36,46 +34,47 @@ _NOTE: TypeAdapter[str] = TypeAdapter(Note)
 
 
 def set_alias(home: Home, text: str, alias: str) -> ModelVersion:
-    """Let `alias` mean the version that `text` names, from one moment to the next."""
-    return ModelRepository(home.database).set_alias(parse_reference(text), _checked(_ALIAS, alias, "alias"))
+    """Move `alias` atomically to the version that `text` refers to."""
+    return ModelRepository(home.database).set_alias(parse_reference(text), _validate(_ALIAS, alias, "alias"))
 
 
 def unset_alias(home: Home, text: str) -> ModelVersion:
-    """Forget the alias that `name@alias` names; the version that it meant."""
+    """Delete the alias `name@alias` and return the version it pointed to."""
     reference = parse_reference(text)
     if reference.alias is None:
-        raise InvalidInputError(f"{text!r} names no alias.", next_step="Write NAME@ALIAS.")
-    version = ModelRepository(home.database).find(reference)
-    ModelRepository(home.database).remove_alias(reference.name, reference.alias)
-    return ModelRepository(home.database).version(version.id)
+        raise InvalidInputError(f"{text!r} is not an alias.", next_step="Use the form NAME@ALIAS.")
+    models = ModelRepository(home.database)
+    version = models.find(reference)
+    models.remove_alias(reference.name, reference.alias)
+    return models.version(version.id)
 
 
 def set_tag(home: Home, text: str, name: str, value: str) -> ModelVersion:
-    """Put a tag on a version."""
-    checked = _checked(_TAG_NAME, name, "name of a tag")
+    """Set a tag of a version."""
+    checked = _validate(_TAG_NAME, name, "tag name")
     return ModelRepository(home.database).set_tag(
-        parse_reference(text), checked, _checked(_TAG_VALUE, value, "value of a tag")
+        parse_reference(text), checked, _validate(_TAG_VALUE, value, "tag value")
     )
 
 
 def remove_tag(home: Home, text: str, name: str) -> ModelVersion:
-    """Take a tag off a version, or NotFoundError."""
+    """Remove a tag from a version, or NotFoundError."""
     return ModelRepository(home.database).remove_tag(parse_reference(text), name)
 
 
 def set_notes(home: Home, text: str, notes: str) -> ModelVersion:
-    """Write what people should know about a version."""
-    return ModelRepository(home.database).set_notes(parse_reference(text), _checked(_NOTE, notes, "note"))
+    """Replace the notes of a version."""
+    return ModelRepository(home.database).set_notes(parse_reference(text), _validate(_NOTE, notes, "note"))
 
 
-def _checked(adapter: TypeAdapter[Any], value: str, what: str) -> str:
+def _validate(adapter: TypeAdapter[Any], value: str, what: str) -> str:
     try:
         checked: str = adapter.validate_python(value)
     except ValidationError as error:
         problems = explain_problems(error.errors(include_url=False), max_problems=1)
         raise InvalidInputError(
-            f"{value!r} cannot be the {what}: {problems}",
-            next_step="Names have up to 64 letters, digits, '.', '_' and '-'; texts no NUL characters.",
+            f"{value!r} is not a valid {what}: {problems}",
+            next_step="Names have up to 64 letters, digits, '.', '_' and '-'; texts have no NUL characters.",
         ) from error
     return checked
 
@@ -95,7 +94,7 @@ class VersionDetail(ModelVersion):
 
 
 def list_models(home: Home, *, limit: int, offset: int) -> ModelList:
-    """A page of models, with the total."""
+    """A page of models with the total."""
     found, total = ModelRepository(home.database).list(limit=limit, offset=offset)
     return ModelList(data=found, pagination=pagination(limit, offset, len(found), total))
 
@@ -108,136 +107,119 @@ def version_detail(home: Home, version_id: UUID) -> VersionDetail:
 
 def files_of(home: Home, version_id: UUID) -> ModelTree:
     """The files of a version, with sizes and hashes."""
-    return model_store(home.settings).tree(ModelRepository(home.database).version(version_id).content_hash)
+    version = ModelRepository(home.database).version(version_id)
+    return ModelStore(home.settings.models_dir).tree(version.content_hash)
 
 
-@dataclass(frozen=True)
-class Use:
-    """Something that needs a version."""
+def _require_unused(home: Home, version: ModelVersion) -> None:
+    """Refuse to remove a version that aliases, baselines, versions or runs depend on.
 
-    what: str
-    release: str
-    """The command that ends it."""
-
-
-def uses_of(home: Home, version: ModelVersion) -> list[Use]:
-    """Aliases, baselines, versions and runs that were made from it."""
-    aliases = [f"{version.model}@{alias}" for alias in version.aliases]
-    named = baselines_of(home.database, version)
+    Raises:
+        ConflictError: Names all of them and the command that removes the first.
+    """
     children = [
         other.reference
         for other in ModelRepository(home.database).all_versions()
         if other.lineage.parent == version.reference
     ]
-    runs = _runs_from(home.settings, version)
-    return [
-        *(Use(f"the alias {alias}", f"tunix-rt models unalias {alias}") for alias in aliases),
-        *(Use(f"the baseline {name}", f"tunix-rt baselines rm {name}") for name in named),
-        *(Use(f"{child}, trained from it", f"tunix-rt models rm {child}") for child in children),
-        *(Use(f"the run {run_id}, trained from it", f"tunix-rt runs rm {run_id}") for run_id in runs),
-    ]
-
-
-def require_unused(home: Home, version: ModelVersion) -> None:
-    """Refuse to remove what something needs.
-
-    Raises:
-        ConflictError: Names everything that needs it, and how the first lets go.
-    """
-    uses = uses_of(home, version)
-    if uses:
+    aliases = [f"{version.model}@{alias}" for alias in version.aliases]
+    baselines = baselines_of(home.database, version)
+    dependents = {
+        **{f"the alias {alias}": f"tunix-rt models unalias {alias}" for alias in aliases},
+        **{f"the baseline {name}": f"tunix-rt baselines rm {name}" for name in baselines},
+        **{f"{child}, trained from it": f"tunix-rt models rm {child}" for child in children},
+        **{
+            f"the run {run_id}, trained from it": f"tunix-rt runs rm {run_id}"
+            for run_id in _runs_trained_from(home.settings, version)
+        },
+    }
+    if dependents:
         raise ConflictError(
-            f"{version.reference} is needed by {'; '.join(use.what for use in uses)}.",
-            next_step=f"Release it first: {uses[0].release}",
+            f"{version.reference} is needed by {'; '.join(dependents)}.",
+            next_step=f"First run: {next(iter(dependents.values()))}",
         )
 
 
-def _runs_from(settings: Settings, version: ModelVersion) -> list[str]:
+def _runs_trained_from(settings: Settings, version: ModelVersion) -> Iterator[str]:
     checkout = str(ModelStore(settings.models_dir).checkouts / version.content_hash)
-    recipes = sorted(settings.runs_dir.glob(f"*/{RUN_RECIPE_FILE}"))
-    return [recipe.parent.name for recipe in recipes if _model_name(recipe) == checkout]
-
-
-def _model_name(recipe: Path) -> str | None:
-    try:
-        return load_recipe(recipe).recipe.model.name
-    except TunixRTError:
-        return None  # being written, or of another version
+    for recipe in sorted(settings.runs_dir.glob(f"*/{RUN_RECIPE_FILE}")):
+        # Unreadable: the recipe is being written, or belongs to another version of Tunix RT.
+        with suppress(TunixRTError):
+            if load_recipe(recipe).recipe.model.name == checkout:
+                yield recipe.parent.name
 
 
 def remove_version(home: Home, reference: ModelReference) -> ModelVersion:
-    """Forget one version. Its files stay until `collect_garbage`.
+    """Remove a version. Its files stay until `collect_garbage`.
 
     Raises:
         NotFoundError: There is none.
-        ConflictError: Something needs it; says what, and how to release it.
+        ConflictError: Something depends on it.
     """
-    # Alone: nobody registers a child of it meanwhile.
-    with model_store(home.settings).alone():
-        version = ModelRepository(home.database).find(reference)
-        require_unused(home, version)
-        ModelRepository(home.database).remove_version(version.id)
+    # The lock keeps others from registering a child of it meanwhile.
+    models = ModelRepository(home.database)
+    with ModelStore(home.settings.models_dir).exclusive_lock():
+        version = models.find(reference)
+        _require_unused(home, version)
+        models.remove_version(version.id)
     return version
 
 
 def remove_model(home: Home, name: str, *, with_versions: bool = False) -> tuple[ModelVersion, ...]:
-    """Forget a model, with its versions if asked to: all of them or none.
+    """Remove a model, and its versions if requested: all of them or none.
 
     Raises:
         NotFoundError: There is none.
-        ConflictError: It has versions, or something needs one of them.
+        ConflictError: It has versions, or something depends on one of them.
     """
-    with model_store(home.settings).alone():
-        versions = ModelRepository(home.database).versions(name)
+    models = ModelRepository(home.database)
+    with ModelStore(home.settings.models_dir).exclusive_lock():
+        versions = models.versions(name)
         if versions and not with_versions:
             raise ConflictError(
                 f"The model {name} has {len(versions)} versions.",
-                next_step=f"Remove one: tunix-rt models rm {versions[0].reference}; for all of them add "
-                "--all-versions.",
+                next_step=f"Remove one: tunix-rt models rm {versions[0].reference}, or add --all-versions.",
             )
         for version in versions:
-            require_unused(home, version)
+            _require_unused(home, version)
         for version in versions:
-            ModelRepository(home.database).remove_version(version.id)
-        ModelRepository(home.database).remove_model(name)
+            models.remove_version(version.id)
+        models.remove_model(name)
     return versions
 
 
-def collect_garbage(home: Home) -> Removed:
-    """Remove the files that no version needs; whoever is registering is waited for.
+def collect_garbage(home: Home) -> RemovedFiles:
+    """Remove the files that no version needs, after waiting for registrations in progress.
 
     Raises:
-        DataError: The store is damaged: nothing is removed.
+        DataError: The store is damaged; nothing is removed.
     """
-    files = model_store(home.settings)
-    with files.alone():
+    files = ModelStore(home.settings.models_dir)
+    with files.exclusive_lock():
         return remove_garbage(files, ModelRepository(home.database).content_hashes())
 
 
 class VersionVerdict(Record):
-    """Whether the files of a version are what was registered."""
+    """Whether the files of a version are unchanged."""
 
     version: str
     content_hash: str
     size_bytes: int
     problems: tuple[str, ...]
-    """What is wrong, by file; empty when nothing is."""
+    """One per damaged file; empty if the version is intact."""
 
 
 def verify_versions(home: Home, versions: Iterable[ModelVersion]) -> Iterator[VersionVerdict]:
-    """One verdict a version, as it is reached."""
-    files = model_store(home.settings)
+    """Yield one verdict per version as soon as it is known."""
+    files = ModelStore(home.settings.models_dir)
     for version in versions:
+        try:
+            problems = files.problems(files.tree(version.content_hash))
+        except DataError as error:
+            problems = [error.detail]
         yield VersionVerdict(
             version=version.reference,
             content_hash=version.content_hash,
             size_bytes=version.size_bytes,
-            problems=tuple(_problems(files, version)),
+            problems=tuple(problems),
         )
-
-
-def _problems(files: ModelStore, version: ModelVersion) -> list[str]:
-    try:
-        return files.problems(files.tree(version.content_hash))
-    except DataError as error:
-        return [error.detail]

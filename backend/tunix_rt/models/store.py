@@ -1,6 +1,7 @@
-"""SQL: models, versions, aliases, what refers to a version."""
+"""SQL queries for models, versions, aliases and what refers to a version."""
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
@@ -9,7 +10,6 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Engine,
-    Row,
     Select,
     delete,
     func,
@@ -37,20 +37,20 @@ from tunix_rt.traces.types import MarkupStyle
 
 
 class VersionRecord(Record):
-    """What the column `record` holds: what no query asks for."""
+    """Content of the column `record`: the fields that no query filters by."""
 
     markup: MarkupStyle
     lineage: ModelLineage
 
 
 def select_versions() -> Select[Any]:
-    """Versions with the names of their models."""
+    """Select versions with the names of their models."""
     joined = models.c.pk == model_versions.c.model_pk
     return select(model_versions, models.c.name.label("model")).join(models, joined)
 
 
-def named_by(chosen: Select[Any], reference: ModelReference) -> Select[Any]:
-    """Of these versions the one that a reference means: the newest unless it says more."""
+def where_reference(chosen: Select[Any], reference: ModelReference) -> Select[Any]:
+    """Restrict the selection to the version of a reference; a bare name means the newest."""
     chosen = chosen.where(models.c.name == reference.name)
     if reference.version is not None:
         chosen = chosen.where(model_versions.c.version == reference.version)
@@ -63,113 +63,105 @@ def named_by(chosen: Select[Any], reference: ModelReference) -> Select[Any]:
 
 
 def read_versions(connection: Connection, chosen: Select[Any]) -> tuple[ModelVersion, ...]:
-    """The chosen versions, with their tags and aliases."""
+    """Execute the selection and add tags and aliases."""
     rows = connection.execute(chosen).all()
     pks = [row.pk for row in rows]
-    tags = _tags(connection, pks)
-    aliases = _aliases(connection, pks)
-    return tuple(_version(row, tags.get(row.pk, {}), aliases.get(row.pk, [])) for row in rows)
+    tags: dict[int, dict[str, str]] = defaultdict(dict)
+    tag_rows = select(model_tags).where(model_tags.c.version_pk.in_(pks)).order_by(model_tags.c.name)
+    for pk, name, value in connection.execute(tag_rows):
+        tags[pk][name] = value
+    aliases: dict[int, list[str]] = defaultdict(list)
+    alias_rows = (
+        select(model_aliases.c.version_pk, model_aliases.c.alias)
+        .where(model_aliases.c.version_pk.in_(pks))
+        .order_by(model_aliases.c.alias)
+    )
+    for pk, alias in connection.execute(alias_rows):
+        aliases[pk].append(alias)
+    records = [VersionRecord.model_validate_json(row.record) for row in rows]
+    return tuple(
+        ModelVersion(
+            id=row.id,
+            model=row.model,
+            version=row.version,
+            label=row.label,
+            kind=row.kind,
+            content_hash=row.content_hash,
+            size_bytes=row.size_bytes,
+            num_files=row.num_files,
+            markup=record.markup,
+            lineage=record.lineage,
+            notes=row.notes,
+            tags=tags[row.pk],
+            aliases=tuple(aliases[row.pk]),
+            created_at=row.created_at,
+        )
+        for row, record in zip(rows, records, strict=True)
+    )
 
 
 def read_models(connection: Connection, chosen: Select[Any]) -> tuple[RegisteredModel, ...]:
-    """The chosen models, with what is known of their versions."""
+    """Execute the selection and add what is derived from the versions."""
     rows = connection.execute(chosen).all()
     pks = [row.pk for row in rows]
-    counted = (
-        select(model_versions.c.model_pk, func.count().label("n"), func.max(model_versions.c.version))
+    version_counts = (
+        select(model_versions.c.model_pk, func.count(), func.max(model_versions.c.version))
         .where(model_versions.c.model_pk.in_(pks))
         .group_by(model_versions.c.model_pk)
     )
-    counts = {pk: (num_versions, latest) for pk, num_versions, latest in connection.execute(counted)}
-    pointed = (
+    counts = {pk: (num_versions, latest) for pk, num_versions, latest in connection.execute(version_counts)}
+    alias_rows = (
         select(model_aliases.c.model_pk, model_aliases.c.alias, model_versions.c.version)
         .join(model_versions, model_versions.c.pk == model_aliases.c.version_pk)
         .where(model_aliases.c.model_pk.in_(pks))
         .order_by(model_aliases.c.alias)
     )
-    aliases: dict[int, dict[str, int]] = {}
-    for pk, alias, version in connection.execute(pointed):
-        aliases.setdefault(pk, {})[alias] = version
-    return tuple(_model(row, *counts.get(row.pk, (0, None)), aliases.get(row.pk, {})) for row in rows)
-
-
-def _tags(connection: Connection, pks: Sequence[int]) -> dict[int, dict[str, str]]:
-    chosen = select(model_tags).where(model_tags.c.version_pk.in_(pks)).order_by(model_tags.c.name)
-    tags: dict[int, dict[str, str]] = {}
-    for pk, name, value in connection.execute(chosen):
-        tags.setdefault(pk, {})[name] = value
-    return tags
-
-
-def _aliases(connection: Connection, pks: Sequence[int]) -> dict[int, list[str]]:
-    chosen = select(model_aliases.c.version_pk, model_aliases.c.alias).where(
-        model_aliases.c.version_pk.in_(pks)
-    )
-    aliases: dict[int, list[str]] = {}
-    for pk, alias in connection.execute(chosen.order_by(model_aliases.c.alias)):
-        aliases.setdefault(pk, []).append(alias)
-    return aliases
-
-
-def _version(row: Row[Any], tags: dict[str, str], aliases: list[str]) -> ModelVersion:
-    record = VersionRecord.model_validate_json(row.record)
-    return ModelVersion(
-        id=row.id,
-        model=row.model,
-        version=row.version,
-        label=row.label,
-        kind=row.kind,
-        content_hash=row.content_hash,
-        size_bytes=row.size_bytes,
-        num_files=row.num_files,
-        markup=record.markup,
-        lineage=record.lineage,
-        notes=row.notes,
-        tags=tags,
-        aliases=tuple(aliases),
-        created_at=row.created_at,
-    )
-
-
-def _model(row: Row[Any], num_versions: int, latest: int | None, aliases: dict[str, int]) -> RegisteredModel:
-    return RegisteredModel(
-        id=row.id,
-        name=row.name,
-        description=row.description,
-        task_type=row.task_type,
-        created_at=row.created_at,
-        updated_at=row.updated_at,
-        num_versions=num_versions,
-        latest_version=latest,
-        aliases=aliases,
-    )
+    aliases: dict[int, dict[str, int]] = defaultdict(dict)
+    for pk, alias, version in connection.execute(alias_rows):
+        aliases[pk][alias] = version
+    found = []
+    for row in rows:
+        num_versions, latest = counts.get(row.pk, (0, None))
+        found.append(
+            RegisteredModel(
+                id=row.id,
+                name=row.name,
+                description=row.description,
+                task_type=row.task_type,
+                created_at=row.created_at,
+                updated_at=row.updated_at,
+                num_versions=num_versions,
+                latest_version=latest,
+                aliases=aliases[row.pk],
+            )
+        )
+    return tuple(found)
 
 
 def evaluations_of(engine: Engine, version: ModelVersion) -> tuple[EvaluationSummary, ...]:
-    """Every evaluation of these weights, newest first: of the version, or of the run that exported them."""
-    chosen = select(evaluations.c.summary).where(_is_of(version))
+    """Every evaluation of these weights, newest first, by version or by the run that exported them."""
+    chosen = select(evaluations.c.summary).where(_matches_version(version))
     newest = chosen.order_by(evaluations.c.created_at.desc(), evaluations.c.pk.desc())
     with reading(engine) as connection:
         return tuple(map(EvaluationSummary.model_validate_json, connection.execute(newest).scalars()))
 
 
 def baselines_of(engine: Engine, version: ModelVersion) -> tuple[str, ...]:
-    """The baselines that rest on an evaluation of these weights, by name."""
+    """Names of the baselines that use an evaluation of these weights."""
     joined = select(baselines.c.name).join(evaluations, evaluations.c.pk == baselines.c.evaluation_pk)
     with reading(engine) as connection:
-        return tuple(connection.execute(joined.where(_is_of(version)).order_by(baselines.c.name)).scalars())
+        return tuple(
+            connection.execute(joined.where(_matches_version(version)).order_by(baselines.c.name)).scalars()
+        )
 
 
-def _is_of(version: ModelVersion) -> ColumnElement[bool]:
+def _matches_version(version: ModelVersion) -> ColumnElement[bool]:
     is_version = evaluations.c.model_name == version.reference
     lineage = version.lineage
     # A checkpoint has other weights than the run exported, and so other scores.
     if lineage.run_id is None or lineage.is_checkpoint:
         return is_version
     return or_(is_version, evaluations.c.run_id == lineage.run_id)
-
-
-_LIST = "List what is registered: tunix-rt models list"
 
 
 class ModelRepository:
@@ -179,41 +171,41 @@ class ModelRepository:
         self._engine = engine
 
     def create(self, model: NewModel) -> RegisteredModel:
-        """A model without versions; ConflictError where the name is taken."""
+        """Create a model without versions; ConflictError if the name is taken."""
         with writing(self._engine) as connection:
             if not _insert_model(connection, model):
                 raise ConflictError(
-                    f"There is a model {model.name!r} already.",
-                    next_step=f"Look at it: tunix-rt models show {model.name}",
+                    f"The model {model.name!r} already exists.",
+                    next_step=f"Show it: tunix-rt models show {model.name}",
                 )
-            return _model_of_row(connection, model.name)
+            return _get_model(connection, model.name)
 
     def get(self, name: str | UUID) -> RegisteredModel:
-        """The model of this name or id, or NotFoundError with the nearest names."""
+        """The model with this name or id, or NotFoundError with the nearest names."""
         with reading(self._engine) as connection:
-            return _model_of_row(connection, name)
+            return _get_model(connection, name)
 
     def list(self, *, limit: int, offset: int) -> tuple[tuple[RegisteredModel, ...], int]:
-        """A page of models by name, and how many there are."""
+        """A page of models by name, and the total number."""
         page = select(models).order_by(models.c.name).limit(limit).offset(offset)
         with reading(self._engine) as connection:
             total = connection.execute(select(func.count()).select_from(models)).scalar_one()
             return read_models(connection, page), total
 
     def names(self) -> tuple[str, ...]:
-        """Of every model, sorted."""
+        """The names of all models, sorted."""
         with reading(self._engine) as connection:
             return _names(connection)
 
     def add_version(self, name: str, version: NewVersion) -> tuple[ModelVersion, bool]:
-        """Register a version; a model that is not there is made. False: the same content is there already.
+        """Register a version, creating the model if necessary. False: the same content already exists.
 
         Raises:
             ConflictError: Another version has the label.
         """
         with writing(self._engine) as connection:
             _insert_model(connection, NewModel(name=name))
-            # Locked: two that register at once get two numbers, or one version if they bring the same.
+            # Locked: concurrent registrations get different numbers, or one version for equal content.
             model = connection.execute(
                 select(models.c.pk, models.c.last_version).where(models.c.name == name).with_for_update()
             ).one()
@@ -224,14 +216,14 @@ class ModelRepository:
             _refuse_label(connection, name, version.label)
             number = model.last_version + 1
             pk = _insert_version(connection, model.pk, number, version)
-            _touch(connection, model.pk, last_version=number)
+            _mark_updated(connection, model.pk, last_version=number)
             return read_versions(connection, select_versions().where(model_versions.c.pk == pk))[0], True
 
     def versions(self, name: str) -> tuple[ModelVersion, ...]:
         """All versions of a model, newest first, or NotFoundError."""
         chosen = select_versions().where(models.c.name == name).order_by(model_versions.c.version.desc())
         with reading(self._engine) as connection:
-            _model_of_row(connection, name)
+            _get_model(connection, name)
             return read_versions(connection, chosen)
 
     def all_versions(self) -> tuple[ModelVersion, ...]:
@@ -242,15 +234,15 @@ class ModelRepository:
     def version(self, version_id: UUID) -> ModelVersion:
         """The version with this id, or NotFoundError."""
         with reading(self._engine) as connection:
-            return _version_of_row(connection, version_id)
+            return _get_version(connection, version_id)
 
     def find(self, reference: ModelReference) -> ModelVersion:
-        """The version that a reference means, or NotFoundError that says what there is."""
+        """The version of a reference, or NotFoundError that lists what exists."""
         with reading(self._engine) as connection:
             return _find(connection, reference)
 
     def set_alias(self, reference: ModelReference, alias: str) -> ModelVersion:
-        """Let the alias mean this version from now on: at no moment does it mean none."""
+        """Move the alias to this version atomically."""
 
         def move(connection: Connection, pk: int, model_pk: int) -> None:
             values = {"version_pk": pk, "moved_at": datetime.now(UTC)}
@@ -260,37 +252,37 @@ class ModelRepository:
         return self._change(reference, move)
 
     def remove_alias(self, name: str, alias: str) -> None:
-        """Forget an alias, or NotFoundError; the version stays."""
+        """Delete an alias, or NotFoundError; the version stays."""
         with writing(self._engine) as connection:
             found = _find(connection, ModelReference(name, alias=alias))
             model_pk = select(model_versions.c.model_pk).where(model_versions.c.id == found.id)
-            ours = model_aliases.c.model_pk == model_pk.scalar_subquery()
-            connection.execute(delete(model_aliases).where(ours, model_aliases.c.alias == alias))
+            of_model = model_aliases.c.model_pk == model_pk.scalar_subquery()
+            connection.execute(delete(model_aliases).where(of_model, model_aliases.c.alias == alias))
 
     def set_tag(self, reference: ModelReference, name: str, value: str) -> ModelVersion:
-        """Put a tag on a version, in place of the one of this name."""
+        """Set a tag of a version, replacing one with the same name."""
 
-        def put(connection: Connection, pk: int, _model_pk: int) -> None:
+        def set_value(connection: Connection, pk: int, _model_pk: int) -> None:
             row = {"version_pk": pk, "name": name, "value": value}
             insert_or_update(connection, model_tags, row, ["version_pk", "name"], {"value": value})
 
-        return self._change(reference, put)
+        return self._change(reference, set_value)
 
     def remove_tag(self, reference: ModelReference, name: str) -> ModelVersion:
-        """Take a tag off a version, or NotFoundError."""
+        """Remove a tag from a version, or NotFoundError."""
 
-        def take(connection: Connection, pk: int, _model_pk: int) -> None:
+        def remove(connection: Connection, pk: int, _model_pk: int) -> None:
             chosen = delete(model_tags).where(model_tags.c.version_pk == pk, model_tags.c.name == name)
             if not connection.execute(chosen).rowcount:
                 raise NotFoundError(
                     f"{reference} has no tag {name!r}.",
-                    next_step=f"Look at its tags: tunix-rt models show {reference}",
+                    next_step=f"Show its tags: tunix-rt models show {reference}",
                 )
 
-        return self._change(reference, take)
+        return self._change(reference, remove)
 
     def set_notes(self, reference: ModelReference, notes: str) -> ModelVersion:
-        """Write what people say about a version, in place of what they said before."""
+        """Replace the notes of a version."""
 
         def write(connection: Connection, pk: int, _model_pk: int) -> None:
             of_version = model_versions.c.pk == pk
@@ -303,37 +295,42 @@ class ModelRepository:
     ) -> ModelVersion:
         with writing(self._engine) as connection:
             version_id = _find(connection, reference).id
-            # Locked: it cannot be removed meanwhile.
+            # Locked: it cannot be removed concurrently.
             keys = select(model_versions.c.pk, model_versions.c.model_pk)
             row = connection.execute(
                 keys.where(model_versions.c.id == version_id).with_for_update()
             ).one_or_none()
             if row is not None:
                 change(connection, row.pk, row.model_pk)
-                _touch(connection, row.model_pk)
-            return _version_of_row(connection, version_id)
+                _mark_updated(connection, row.model_pk)
+            return _get_version(connection, version_id)
 
     def remove_version(self, version_id: UUID) -> None:
-        """Forget a version; its files stay until the garbage is collected.
+        """Delete a version; its files stay until the garbage is collected.
 
         Raises:
-            NotFoundError: There is none with this id.
-            ConflictError: An alias means it.
+            NotFoundError: There is no version with this id.
+            ConflictError: An alias points to it.
         """
         with writing(self._engine) as connection:
             locked = select(model_versions.c.pk).where(model_versions.c.id == version_id).with_for_update()
             pk = connection.execute(locked).scalar_one_or_none()
-            version = _version_of_row(connection, version_id)
+            version = _get_version(connection, version_id)
             if version.aliases:
-                raise _still_named(version)
+                aliases = ", ".join(f"@{alias}" for alias in version.aliases)
+                raise ConflictError(
+                    f"{version.reference} has the alias {aliases}.",
+                    next_step="Move the alias to another version, or delete it: "
+                    f"tunix-rt models unalias {version.model}@{version.aliases[0]}",
+                )
             connection.execute(delete(model_versions).where(model_versions.c.pk == pk))
 
     def remove_model(self, name: str) -> None:
-        """Forget a model; ConflictError while it has versions."""
+        """Delete a model; ConflictError while it has versions."""
         with writing(self._engine) as connection:
             locked = select(models.c.pk).where(models.c.name == name).with_for_update()
             pk = connection.execute(locked).scalar_one_or_none()
-            model = _model_of_row(connection, name)
+            model = _get_model(connection, name)
             if model.num_versions:
                 raise ConflictError(
                     f"The model {name} has {model.num_versions} versions.",
@@ -342,18 +339,9 @@ class ModelRepository:
             connection.execute(delete(models).where(models.c.pk == pk))
 
     def content_hashes(self) -> frozenset[str]:
-        """Of every version: what the files must be kept for."""
+        """The content hashes of all versions, whose files must be kept."""
         with reading(self._engine) as connection:
             return frozenset(connection.execute(select(model_versions.c.content_hash)).scalars())
-
-
-def _still_named(version: ModelVersion) -> ConflictError:
-    named = ", ".join(f"@{alias}" for alias in version.aliases)
-    return ConflictError(
-        f"{version.reference} is {named}.",
-        next_step=f"Move the alias to another version, or release it: "
-        f"tunix-rt models unalias {version.model}@{version.aliases[0]}",
-    )
 
 
 def _insert_model(connection: Connection, model: NewModel) -> bool:
@@ -387,39 +375,47 @@ def _insert_version(connection: Connection, model_pk: int, number: int, version:
 def _refuse_label(connection: Connection, name: str, label: str | None) -> None:
     if label is None:
         return
-    taken = read_versions(connection, named_by(select_versions(), ModelReference(name, label=label)))
+    taken = read_versions(connection, where_reference(select_versions(), ModelReference(name, label=label)))
     if taken:
         raise ConflictError(
             f"{taken[0].reference} has the label {label!r} and other weights.",
-            next_step="Choose another label; a label never moves. What moves is an alias.",
+            next_step="Choose another label: labels are permanent. Use an alias for a name that can move.",
         )
 
 
-def _touch(connection: Connection, model_pk: int, **values: Any) -> None:
+def _mark_updated(connection: Connection, model_pk: int, **values: Any) -> None:
     changed = {"updated_at": datetime.now(UTC), **values}
     connection.execute(update(models).where(models.c.pk == model_pk).values(**changed))
 
 
-def _model_of_row(connection: Connection, name: str | UUID) -> RegisteredModel:
+def _get_model(connection: Connection, name: str | UUID) -> RegisteredModel:
     column = models.c.id if isinstance(name, UUID) else models.c.name
     found = read_models(connection, select(models).where(column == name))
     if not found:
-        raise _unknown_model(connection, str(name))
+        known = _names(connection)
+        hint = (
+            did_you_mean(str(name), known)
+            if known
+            else "Register one: tunix-rt models register NAME --run RUN"
+        )
+        raise NotFoundError(f"There is no registered model {str(name)!r}.", next_step=hint)
     return found[0]
 
 
-def _version_of_row(connection: Connection, version_id: UUID) -> ModelVersion:
+def _get_version(connection: Connection, version_id: UUID) -> ModelVersion:
     found = read_versions(connection, select_versions().where(model_versions.c.id == version_id))
     if not found:
-        raise NotFoundError(f"There is no model version {version_id}.", next_step=_LIST)
+        raise NotFoundError(
+            f"There is no model version {version_id}.", next_step="List them: tunix-rt models list"
+        )
     return found[0]
 
 
 def _find(connection: Connection, reference: ModelReference) -> ModelVersion:
-    found = read_versions(connection, named_by(select_versions(), reference))
+    found = read_versions(connection, where_reference(select_versions(), reference))
     if found:
         return found[0]
-    model = _model_of_row(connection, reference.name)
+    model = _get_model(connection, reference.name)
     if not model.num_versions:
         raise NotFoundError(
             f"The model {reference.name} has no versions.",
@@ -430,12 +426,6 @@ def _find(connection: Connection, reference: ModelReference) -> ModelVersion:
         f"There is no {reference}.",
         next_step=f"Its newest version is {model.latest_version}; its aliases: {aliases}.",
     )
-
-
-def _unknown_model(connection: Connection, name: str) -> NotFoundError:
-    known = _names(connection)
-    hint = did_you_mean(name, known) if known else "Register one: tunix-rt models register NAME --run RUN"
-    return NotFoundError(f"There is no registered model {name!r}.", next_step=hint)
 
 
 def _names(connection: Connection) -> tuple[str, ...]:

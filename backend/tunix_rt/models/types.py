@@ -1,4 +1,4 @@
-"""ModelReference, ModelVersion, file tree, export report, and one line about an evaluation of a model."""
+"""Registered models: references, versions, file trees, export reports, and summaries of evaluations."""
 
 import hashlib
 import json
@@ -23,12 +23,12 @@ class EvaluatedModel(Record):
     """What was evaluated, and where it comes from."""
 
     name: str
-    """As it was asked for: a run id, a directory's name, a hub id; of a registered model `name:version`."""
+    """The requested name: a run id, a directory name, a hub id, or `name:version` of a registered model."""
     origin: ModelOrigin
-    """`predictions`: texts that something else wrote; no model of ours ran."""
+    """`predictions`: texts from an external source; no model was loaded."""
     weights: Literal["pretrained", "random"] = "pretrained"
     seed: Count | None = None
-    """Of random weights."""
+    """Seed of random weights."""
     revision: str | None = None
     """The commit on the hub."""
     weights_hash: str | None = None
@@ -36,15 +36,15 @@ class EvaluatedModel(Record):
     is_adapter: bool = False
     run_id: str | None = None
     base_model: str | None = None
-    """What the run started from."""
+    """The model that the run started from."""
     dataset: str | None = None
     dataset_hash: str | None = None
     recipe: str | None = None
-    """Name of the recipe's file, without its ending."""
+    """File name of the recipe, without its extension."""
 
     @property
     def is_trained_here(self) -> bool:
-        """A model of a run; anything else is a base model to compare with."""
+        """Whether a run trained it; anything else is a base model to compare with."""
         return self.run_id is not None
 
 
@@ -71,15 +71,15 @@ Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 _CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
-def _inner_path(path: str) -> str:
-    """Refuse what could lead out of a directory, whoever wrote it."""
+def _check_inner_path(path: str) -> str:
+    """Refuse paths that could lead out of a directory: file lists may come from untrusted sources."""
     parts = PurePosixPath(path).parts
     if not parts or path.startswith("/") or ".." in parts or "\\" in path or "\x00" in path:
-        raise ValueError(f"{path!r} is no path inside a directory")
+        raise ValueError(f"{path!r} is not a path inside a directory")
     return path
 
 
-InnerPath = Annotated[str, AfterValidator(_inner_path)]
+InnerPath = Annotated[str, AfterValidator(_check_inner_path)]
 """A path that stays inside the directory it is joined to."""
 
 
@@ -87,7 +87,7 @@ class ModelFile(Record):
     """One file of a model."""
 
     path: InnerPath
-    """Inside the model's directory, with `/` between its parts."""
+    """Relative to the model's directory, with `/` as separator."""
     size_bytes: Count
     sha256: Sha256
 
@@ -99,29 +99,29 @@ class ModelTree(Record):
 
     @property
     def content_hash(self) -> str:
-        """SHA-256 over paths, sizes and hashes: two models with the same hash are the same to the bit."""
+        """SHA-256 over paths, sizes and hashes: models with the same hash are bit-identical."""
         return hashlib.sha256(self.canonical.encode()).hexdigest()
 
     @property
     def canonical(self) -> str:
-        """The one text of the tree: what is hashed and stored."""
+        """The canonical JSON text, which is hashed and stored."""
         return _CANONICAL.encode(self.model_dump())
 
     @property
     def size_bytes(self) -> int:
-        """Of all files."""
+        """Total size of all files."""
         return sum(file.size_bytes for file in self.files)
 
 
-def tree_of(files: list[ModelFile]) -> ModelTree:
-    """The tree of these files, in the order that the hash is defined over."""
+def build_tree(files: list[ModelFile]) -> ModelTree:
+    """The tree of these files, sorted by path as its hash requires."""
     return ModelTree(files=tuple(sorted(files, key=lambda file: file.path)))
 
 
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"
 WORD_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 _RESERVED = frozenset({"versions"})
-"""Paths of the HTTP surface beside the names."""
+"""Names that are HTTP paths next to `/api/models/{model}`."""
 _MAX_DIGITS = 9
 _REFERENCE = re.compile(r"(?P<name>[^@:]+)(?:@(?P<alias>[^@:]+)|:(?P<version>[^@:]+))?")
 
@@ -134,27 +134,27 @@ def _is_uuid(text: str) -> bool:
     return True
 
 
-def _usable_name(name: str) -> str:
+def _check_name(name: str) -> str:
     if name in _RESERVED or _is_uuid(name):
-        raise ValueError(f"{name!r} is taken by the paths of the API; choose another name")
+        raise ValueError(f"{name!r} is reserved for paths of the API; choose another name")
     return name
 
 
-def _usable_label(label: str) -> str:
+def _check_label(label: str) -> str:
     if label.isdecimal():
-        raise ValueError(f"{label!r} would be mistaken for a version's number; add a letter")
+        raise ValueError(f"{label!r} would be mistaken for a version number; add a letter")
     return label
 
 
-ModelName = Annotated[str, Field(pattern=NAME_PATTERN), AfterValidator(_usable_name)]
+ModelName = Annotated[str, Field(pattern=NAME_PATTERN), AfterValidator(_check_name)]
 Alias = Annotated[str, Field(pattern=WORD_PATTERN)]
-Label = Annotated[str, Field(pattern=WORD_PATTERN), AfterValidator(_usable_label)]
+Label = Annotated[str, Field(pattern=WORD_PATTERN), AfterValidator(_check_label)]
 TagName = Annotated[str, Field(pattern=WORD_PATTERN)]
 
 
 @dataclass(frozen=True)
 class ModelReference:
-    """A model, and which of its versions: by alias, by number, by label, or the newest."""
+    """A model and one of its versions: by alias, number or label, or the newest."""
 
     name: str
     alias: str | None = None
@@ -169,19 +169,19 @@ class ModelReference:
 
 
 def parse_reference(text: str) -> ModelReference:
-    """Read what a person wrote.
+    """Parse a model reference.
 
     Example:
         "demo@champion" -> alias champion; "demo:3" -> version 3; "demo:spring" -> label; "demo" -> the newest
 
     Raises:
-        InvalidInputError: It cannot name a registered model.
+        InvalidInputError: It is not a valid reference.
     """
     match = _REFERENCE.fullmatch(text)
-    if match is None or not _fits(match):
+    if match is None or not _is_valid(match):
         raise InvalidInputError(
-            f"{text!r} cannot name a registered model.",
-            next_step="Write NAME, NAME@ALIAS or NAME:VERSION; names have letters, digits, '.', '_' and '-'.",
+            f"{text!r} is not a valid model reference.",
+            next_step="Use NAME, NAME@ALIAS or NAME:VERSION; names have letters, digits, '.', '_' and '-'.",
         )
     version = match["version"]
     if version is not None and version.isdecimal():
@@ -190,24 +190,21 @@ def parse_reference(text: str) -> ModelReference:
 
 
 def is_reference(text: str) -> bool:
-    """Whether the text says alias or version of a registered model, and so can be nothing else of ours."""
+    """Whether the text has an alias or a version, so that it can only mean a registered model."""
     match = _REFERENCE.fullmatch(text)
-    return match is not None and _fits(match) and (match["alias"] or match["version"]) is not None
+    return match is not None and _is_valid(match) and (match["alias"] or match["version"]) is not None
 
 
-def _fits(match: re.Match[str]) -> bool:
+def _is_valid(match: re.Match[str]) -> bool:
     words = [word for word in (match["alias"], match["version"]) if word is not None]
     is_named = re.fullmatch(NAME_PATTERN, match["name"]) is not None
-    return is_named and all(re.fullmatch(WORD_PATTERN, word) and not _is_too_large(word) for word in words)
-
-
-def _is_too_large(word: str) -> bool:
-    """No database counts that far."""
-    return word.isdecimal() and len(word) > _MAX_DIGITS
+    # A longer number would not fit the version column.
+    is_too_large = any(word.isdecimal() and len(word) > _MAX_DIGITS for word in words)
+    return is_named and not is_too_large and all(re.fullmatch(WORD_PATTERN, word) for word in words)
 
 
 ModelKind = Literal["model", "adapter"]
-"""A whole model in the Hugging Face layout, or a LoRA adapter in PEFT's."""
+"""A whole model in the Hugging Face layout, or a LoRA adapter in the PEFT layout."""
 
 MAX_NOTE_CHARS = 20_000
 Note = Annotated[StorableText, Field(max_length=MAX_NOTE_CHARS)]
@@ -218,66 +215,66 @@ VersionNumber = Annotated[int, Field(ge=1, le=2**31 - 1)]
 
 
 class BaseReference(Record):
-    """The model that a training started from; an adapter cannot be used without it."""
+    """The model that training started from; an adapter cannot be used without it."""
 
     name: str
     """Hub id, `kaggle:` handle, directory or built-in model, as the recipe named it."""
     revision: str | None = None
     weights: Literal["pretrained", "random"] = "pretrained"
     seed: Count | None = None
-    """Of random weights."""
+    """Seed of random weights."""
     drawn_by: str | None = None
-    """The engine that drew the random weights: no other draws the same."""
+    """The engine that initialized the random weights; other engines give other weights."""
 
 
 class ModelLineage(Record):
-    """Where a version comes from. What is not known is left out."""
+    """Where a version comes from. Unknown fields are omitted."""
 
     run_id: str | None = None
     step: Count | None = None
-    """Steps that the weights have behind them."""
+    """Number of training steps of the weights."""
     is_checkpoint: bool = False
-    """Whether they come from a checkpoint, and are not what the run exported at its end."""
+    """Whether the weights come from a checkpoint instead of the export at the end of the run."""
     recipe: str | None = None
-    """Name of the recipe's file, without its ending."""
+    """File name of the recipe, without its extension."""
     mode: str | None = None
     engine: str | None = None
     tunix_rt_version: str | None = None
     commit: str | None = None
-    """Of the code that trained."""
+    """Commit of the training code."""
     is_dirty: bool | None = None
     dataset: str | None = None
     dataset_hash: str | None = None
     base: BaseReference | None = None
     parent: str | None = None
-    """`name:version` of the registered model that the training started from."""
+    """`name:version` of the registered model that training started from."""
     figures: RunFigures | None = None
     trained_at: datetime | None = None
 
 
-class Remarks(Record):
-    """What people say about a version."""
+class VersionAnnotations(Record):
+    """What users add to a version."""
 
     label: Label | None = None
-    """A second name, beside the number; it never moves."""
+    """A second, permanent name of the version."""
     notes: Note = ""
     tags: Tags = Field(default_factory=dict)
 
 
-class NewVersion(Remarks):
-    """What is registered: content, origin and what people say about it."""
+class NewVersion(VersionAnnotations):
+    """A version to register: content, lineage and annotations."""
 
     kind: ModelKind
     content_hash: Sha256
     size_bytes: Count
     num_files: Count
     markup: MarkupStyle = DEFAULT_MARKUP
-    """What it was trained to put around reasoning and answer."""
+    """The markup of reasoning and answer that it was trained with."""
     lineage: ModelLineage
 
 
 class ModelVersion(NewVersion):
-    """Registered weights. Content and lineage never change; notes, tags and aliases do."""
+    """Registered weights. Content and lineage are immutable; notes, tags and aliases can change."""
 
     id: UUID
     model: ModelName
@@ -287,7 +284,7 @@ class ModelVersion(NewVersion):
 
     @property
     def reference(self) -> str:
-        """The name that always means this version."""
+        """The permanent name of this version."""
         return f"{self.model}:{self.version}"
 
 
@@ -300,7 +297,7 @@ class NewModel(Record):
 
 
 class RegisteredModel(NewModel):
-    """A model by its name; the weights are in its versions."""
+    """A named model; its versions hold the weights."""
 
     id: UUID
     created_at: datetime
@@ -326,13 +323,13 @@ PARITY_PROMPTS: tuple[str, ...] = (
     "Simplify 2(x + 3) - 5.",
     "Name three prime numbers greater than 50.",
 )
-"""Asked of the registered and of the exported model; they are part of what a report means. All are short, so
-that an engine compiles for one shape."""
+"""Prompts for the registered and the exported model; they define what a report means. All are short, so that
+an engine compiles for one shape."""
 NUM_PARITY_TOKENS = 32
 
 
 class PromptParity(Record):
-    """What both models wrote for one prompt, token by token."""
+    """The tokens both models generated for one prompt."""
 
     prompt: str
     registered: tuple[int, ...]
@@ -340,7 +337,7 @@ class PromptParity(Record):
 
     @property
     def first_difference(self) -> int | None:
-        """The position of the first token that differs; None: there is none."""
+        """The position of the first token that differs; None if all are equal."""
         if self.registered == self.exported:
             return None
         pairs = zip(self.registered, self.exported, strict=False)
@@ -359,12 +356,12 @@ class TokenParity(Record):
 
     @property
     def differing(self) -> tuple[PromptParity, ...]:
-        """The prompts that the two do not answer alike."""
+        """The prompts with different tokens."""
         return tuple(prompt for prompt in self.prompts if prompt.first_difference is not None)
 
 
 class ExportReport(Record):
-    """Which version was exported, into which files, and that they are the same model."""
+    """Which version was exported, to which files, and whether they are the same model."""
 
     report_version: Literal["1"] = "1"
     version: str
@@ -375,9 +372,9 @@ class ExportReport(Record):
     created_at: datetime
     tunix_rt_version: str
     files: tuple[ModelFile, ...]
-    """Of the export, this report and the card left out."""
+    """Files of the export, without this report and the card."""
     is_same_bytes: bool
-    """Whether the files are those that were registered, bit for bit."""
+    """Whether the files are bit-identical to the registered ones."""
     tokens: TokenParity | None = None
-    """Left out of a zip: its bytes are compared instead."""
+    """Omitted for a zip, whose bytes are compared instead."""
     passed: bool

@@ -9,9 +9,9 @@ _KIB = 1024
 
 
 def print_models(models: Sequence[RegisteredModel], total: int) -> None:
-    """A line a model."""
+    """One line per model."""
     if not models:
-        say("Nothing is registered. Begin with: tunix-rt models register NAME --run RUN")
+        say("No registered models. Register one: tunix-rt models register NAME --run RUN")
         return
     rows = [
         (
@@ -23,7 +23,7 @@ def print_models(models: Sequence[RegisteredModel], total: int) -> None:
         )
         for model in models
     ]
-    print_table(("name", "newest", "versions", "aliases", "changed"), rows)
+    print_table(("name", "newest", "versions", "aliases", "updated"), rows)
     if total > len(models):
         say(f"{len(models)} of {total}; --offset shows the rest")
 
@@ -48,7 +48,7 @@ def print_model(model: ModelDetail) -> None:
 
 
 def print_version(version: ModelVersion, evaluations: Sequence[EvaluationSummary]) -> None:
-    """Everything that is known of a version."""
+    """A version with its lineage and evaluations."""
     lineage, files = version.lineage, counted(version.num_files, "file")
     facts = {
         "version": version.reference if version.label is None else f"{version.reference} ({version.label})",
@@ -76,7 +76,7 @@ def print_version(version: ModelVersion, evaluations: Sequence[EvaluationSummary
 
 def _evaluation_text(evaluation: EvaluationSummary) -> str:
     if evaluation.primary_score is None or evaluation.low is None or evaluation.high is None:
-        score = "nothing could be scored"
+        score = "no item could be scored"
     else:
         interval = f"95 % {evaluation.low:.1%}–{evaluation.high:.1%}"
         score = f"{evaluation.primary_score:.1%} ({interval}, n = {evaluation.num_scored})"
@@ -86,23 +86,24 @@ def _evaluation_text(evaluation: EvaluationSummary) -> str:
 def print_report(report: ExportReport, output: str) -> None:
     """What was exported, and whether it is the same model."""
     size = size_text(sum(file.size_bytes for file in report.files))
-    say(f"{report.version} ({report.form}) is in {output}: {counted(len(report.files), 'file')}, {size}.")
+    files = counted(len(report.files), "file")
+    say(f"Exported {report.version} ({report.form}) to {output}: {files}, {size}.")
     if report.is_same_bytes:
-        say("Its files are those that were registered, bit for bit.")
+        say("The files are bit-identical to the registered ones.")
     tokens = report.tokens
     if tokens is None:
         return
     num_same = len(tokens.prompts) - len(tokens.differing)
     say(
-        f"Parity: the same greedy tokens, up to {tokens.max_new_tokens}, on {num_same} of "
+        f"Parity: equal greedy tokens (up to {tokens.max_new_tokens}) on {num_same} of "
         f"{counted(len(tokens.prompts), 'prompt')} ({tokens.engine}, {tokens.precision})."
     )
     for prompt in tokens.differing:
-        say(f"  token {prompt.first_difference} differs: {prompt.prompt}")
+        say(f"  first difference at token {prompt.first_difference}: {prompt.prompt}")
 
 
 def size_text(num_bytes: int) -> str:
-    """A size that people read.
+    """A size in a readable unit.
 
     Example:
         538_090_408 -> "513.2 MiB"

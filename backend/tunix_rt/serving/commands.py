@@ -4,7 +4,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import Annotated, Protocol
 
 import typer
@@ -32,36 +32,37 @@ from tunix_rt.evaluation.commands import (
     build_decoding,
 )
 from tunix_rt.models.find import find_model
-from tunix_rt.serving.child import Place, open_model
+from tunix_rt.serving.child import LoadOptions, open_model
 from tunix_rt.serving.types import DEFAULT_MAX_TOKENS
-from tunix_rt.serving.writer import Answer, Chat, ChatWriter
+from tunix_rt.serving.wire import PartialCompletion
+from tunix_rt.serving.writer import ChatBatcher, ChatSession
 
 PROMPT = "> "
 _ENDINGS = {"stop": (), "length": ("cut off at --max-tokens",), None: ("stopped",)}
 
 
 class Stopwatch:
-    """How fast an answer is written. The first piece is counted apart: a program may be compiled for it."""
+    """Measures generation speed. The first delta is timed separately: it may include compilation."""
 
     def __init__(self) -> None:
         self._start_s = self._last_s = time.monotonic()
         self._first_s: float | None = None
         self._num_first = self._num_tokens = 0
 
-    def look(self, num_tokens: int) -> None:
-        """So many tokens are there now."""
+    def record(self, num_tokens: int) -> None:
+        """Record the number of tokens generated so far."""
         self._last_s, self._num_tokens = time.monotonic(), num_tokens
         if self._first_s is None and num_tokens:
             self._first_s, self._num_first = self._last_s, num_tokens
 
     @property
     def first_piece_s(self) -> float:
-        """How long the first piece took."""
+        """Seconds until the first tokens."""
         return (self._first_s or self._last_s) - self._start_s
 
     @property
     def tokens_per_s(self) -> float | None:
-        """After the first piece; None when there is no other."""
+        """Speed after the first tokens; None if all arrived together."""
         seconds = self._last_s - (self._first_s or self._last_s)
         return (self._num_tokens - self._num_first) / seconds if seconds else None
 
@@ -69,21 +70,21 @@ class Stopwatch:
 class ChatView(Protocol):
     """Shows answers."""
 
-    def show(self, answer: Answer) -> None:
-        """The answer has grown."""
+    def show(self, answer: PartialCompletion) -> None:
+        """Show text that was added to the answer."""
 
-    def finish(self, answer: Answer, watch: Stopwatch) -> None:
-        """Nothing is added to it any more."""
+    def finish(self, answer: PartialCompletion, watch: Stopwatch) -> None:
+        """Show that the answer is complete or was stopped."""
 
 
 class TerminalView:
-    """Text for people. The answer alone is on standard output, so that it can be piped."""
+    """Plain text. Only the answer goes to standard output, so that it can be piped."""
 
     def __init__(self) -> None:
         self._num_reasoned = self._num_answered = 0
 
-    def show(self, answer: Answer) -> None:
-        """Print what has been added."""
+    def show(self, answer: PartialCompletion) -> None:
+        """Print text that was added."""
         reasoning, content = answer.reasoning[self._num_reasoned :], answer.content[self._num_answered :]
         _print(err, reasoning, style="dim")
         if content and self._num_reasoned and not self._num_answered:
@@ -91,8 +92,8 @@ class TerminalView:
         _print(out, content)
         self._num_reasoned, self._num_answered = len(answer.reasoning), len(answer.content)
 
-    def finish(self, answer: Answer, watch: Stopwatch) -> None:
-        """End the line, and say how fast it was."""
+    def finish(self, answer: PartialCompletion, watch: Stopwatch) -> None:
+        """End the line and print the speed."""
         _print(out if answer.content else err, "\n")
         facts = [f"{answer.num_tokens:,} tokens", f"first after {watch.first_piece_s:.1f} s"]
         if watch.tokens_per_s is not None:
@@ -102,12 +103,12 @@ class TerminalView:
 
 
 class JsonView:
-    """One JSON object an answer."""
+    """One JSON object per answer."""
 
-    def show(self, answer: Answer) -> None:
-        """Wait for the end."""
+    def show(self, answer: PartialCompletion) -> None:
+        """Print nothing until the answer is complete."""
 
-    def finish(self, answer: Answer, watch: Stopwatch) -> None:
+    def finish(self, answer: PartialCompletion, watch: Stopwatch) -> None:
         """Print the whole answer."""
         print_json(
             {
@@ -122,10 +123,11 @@ class JsonView:
 
 
 def typed_lines() -> Iterator[str]:
-    """What a person types, or what is piped in: one question a line, until its end."""
+    """Questions from the terminal or a pipe, one per line, until end of input."""
     is_typed = sys.stdin.isatty()
     if is_typed:
-        _edit_lines()
+        with suppress(ImportError):  # line editing and history, where the system has it
+            import readline  # noqa: F401
     while True:
         try:
             line = input(PROMPT if is_typed else "").strip()
@@ -140,29 +142,23 @@ def typed_lines() -> Iterator[str]:
             yield line
 
 
-def _edit_lines() -> None:
-    """Let arrow keys edit the line and bring back earlier ones, where the system can."""
-    try:
-        import readline  # noqa: F401
-    except ImportError:
-        return
-
-
 def _print(console: Console, text: str, style: str | None = None) -> None:
     if text:
         console.print(printable(text), end="", style=style, markup=False, highlight=False)
         console.file.flush()
 
 
-System = Annotated[str | None, typer.Option(metavar="TEXT", help="Instruction that stands first.")]
-PromptOption = Annotated[
-    str | None, typer.Option("--prompt", metavar="TEXT", help="Ask this, print the answer and end.")
+System = Annotated[
+    str | None, typer.Option(metavar="TEXT", help="System message at the start of the conversation.")
 ]
-Temperature = Annotated[float, typer.Option(min=0, max=10, help="0 takes the most likely token.")]
-Seed = Annotated[int, typer.Option(min=0, help="Decides every draw.")]
-MaxTokens = Annotated[int, typer.Option(min=1, help="An answer that reaches it is cut off.")]
+PromptOption = Annotated[
+    str | None, typer.Option("--prompt", metavar="TEXT", help="Ask one question, print the answer and exit.")
+]
+Temperature = Annotated[float, typer.Option(min=0, max=10, help="0 decodes greedily.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of the sampling.")]
+MaxTokens = Annotated[int, typer.Option(min=1, help="Longer answers are cut off.")]
 
-HELP = "/reset begins anew, /quit ends (so does Ctrl-D), Ctrl-C stops an answer"
+HELP = "/reset clears the conversation, /quit or Ctrl-D exits, Ctrl-C stops an answer"
 
 
 def chat(
@@ -182,57 +178,53 @@ def chat(
     revision: Revision = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Talk to a model. Its reasoning goes to standard error, dimmed, its answers to standard output."""
+    """Chat with a model. Its reasoning goes to standard error, dimmed, and its answers to standard output."""
     decoding = build_decoding(temperature, top_p, 1, seed, max_tokens)
     found = find_model(load_settings(), model, weights=weights, seed=weights_seed, revision=revision)
-    place = Place(engine, DeviceRequest(device), chat_template=chat_template, markup=markup)
-    generator = open_model(found, place, _start_engine)
+    options = LoadOptions(engine, DeviceRequest(device), chat_template=chat_template, markup=markup)
+    generator = open_model(found, options, _start_engine)
     note(f"{found.model.name} on {generator.device}, {generator.precision}")
-    talk = Chat(ChatWriter(generator, max_rows=1), decoding, system=system)
+    session = ChatSession(ChatBatcher(generator, max_rows=1), decoding, system=system)
     view: ChatView = JsonView() if as_json else TerminalView()
     if prompt is not None:
-        _answer(talk, prompt, view)
+        _answer(session, prompt, view)
     else:
-        _converse(talk, view)
+        _converse(session, view)
 
 
-def _start_engine(asked: AskedEngine, device: DeviceRequest) -> GeneratingEngine:
-    choice = chosen_engine(asked, device.name)
+def _start_engine(requested: AskedEngine, device: DeviceRequest) -> GeneratingEngine:
+    choice = chosen_engine(requested, device.name)
     note(str(choice))
     return WritingEngine(choice.name)
 
 
-def _converse(talk: Chat, view: ChatView) -> None:
+def _converse(session: ChatSession, view: ChatView) -> None:
     note(HELP)
     for line in typed_lines():
         if line == "/quit":
             return
         if line == "/reset":
-            talk.forget()
-            note("begun anew")
+            session.reset()
+            note("conversation cleared")
         elif line.startswith("/"):
             note(HELP)
         else:
-            _answer_or_say_why(talk, line, view)
+            try:
+                _answer(session, line, view)
+            except TunixRTError as error:
+                print_error(error, as_json=isinstance(view, JsonView))
 
 
-def _answer_or_say_why(talk: Chat, question: str, view: ChatView) -> None:
-    try:
-        _answer(talk, question, view)
-    except TunixRTError as error:
-        print_error(error, as_json=isinstance(view, JsonView))
-
-
-def _answer(talk: Chat, question: str, view: ChatView) -> None:
-    """Ask and show. A signal is noted and looked at between two pieces: the device must not be torn off."""
-    answer, watch = Answer(), Stopwatch()
-    with stop_requests() as stop, stop.finishing_steps(), closing(talk.ask(question)) as growing:
-        for answer in growing:
-            watch.look(answer.num_tokens)
+def _answer(session: ChatSession, question: str, view: ChatView) -> None:
+    """Ask and show the answer. Signals are handled between deltas: a running step must not be interrupted."""
+    answer, watch = PartialCompletion(), Stopwatch()
+    with stop_requests() as stop, stop.finishing_steps(), closing(session.ask(question)) as answers:
+        for answer in answers:
+            watch.record(answer.num_tokens)
             view.show(answer)
             if stop.signal_number is not None:
                 break
     view.finish(answer, watch)
-    # Ctrl-C stops the answer, the others the program.
+    # Ctrl-C stops only the answer, any other signal the program.
     if stop.signal_number not in (None, signal.SIGINT):
         raise typer.Exit(128 + stop.signal_number)

@@ -1,4 +1,4 @@
-"""An OpenAI request answered whole or in chunks."""
+"""Answer an OpenAI chat request, either whole or as a stream of chunks."""
 
 import secrets
 import time
@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from tunix_rt.serving.names import FoundModel
+from tunix_rt.serving.names import ServableModel
 from tunix_rt.serving.pool import ModelPool
 from tunix_rt.serving.types import (
     AnswerMessage,
@@ -16,23 +16,27 @@ from tunix_rt.serving.types import (
     ChunkChoice,
     CompletionChoice,
     Delta,
-    FinishReason,
     Usage,
 )
-from tunix_rt.serving.wire import Begun, Said
+from tunix_rt.serving.wire import CompletionDelta, PartialCompletion, RequestStarted
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A request, and the weights that its model's name meant when it came."""
+class ResolvedRequest:
+    """A request, and the weights that its model name referred to when it arrived."""
 
     request: ChatRequest
-    model: FoundModel
+    model: ServableModel
     completion_id: str = field(default_factory=lambda: f"chatcmpl-{secrets.token_hex(12)}")
     created: int = field(default_factory=lambda: int(time.time()))
 
+    @property
+    def num_choices(self) -> int:
+        """How many completions were requested."""
+        return self.request.n or 1
+
     def chunk(self, *choices: ChunkChoice, usage: Usage | None = None) -> ChatCompletionChunk:
-        """A piece of the stream that answers it."""
+        """One chunk of the stream."""
         return ChatCompletionChunk(
             id=self.completion_id,
             created=self.created,
@@ -42,96 +46,73 @@ class Asked:
         )
 
 
-async def complete(pool: ModelPool, asked: Asked) -> ChatCompletion:
-    """The whole answer.
+async def complete(pool: ModelPool, resolved: ResolvedRequest) -> ChatCompletion:
+    """Generate all completions and return them together.
 
     Raises:
-        TunixRTError: Why there is none.
+        TunixRTError: The model cannot be loaded, refuses the request, or its process exits.
     """
-    counts = _Counts()
-    drafts = [_Draft() for _ in range(asked.request.n or 1)]
-    async with aclosing(_reports(pool, asked)) as reports:
-        async for report in reports:
-            counts.add(report)
-            if isinstance(report, Said):
-                drafts[report.choice].add(report)
+    num_prompt_tokens = 0
+    completions = [PartialCompletion() for _ in range(resolved.num_choices)]
+    async with aclosing(_events(pool, resolved)) as events:
+        async for event in events:
+            if isinstance(event, RequestStarted):
+                num_prompt_tokens = event.num_prompt_tokens
+            else:
+                completions[event.choice].add(event)
     return ChatCompletion(
-        id=asked.completion_id,
-        created=asked.created,
-        model=asked.request.model,
-        choices=tuple(draft.choice(index) for index, draft in enumerate(drafts)),
-        usage=counts.usage,
+        id=resolved.completion_id,
+        created=resolved.created,
+        model=resolved.request.model,
+        choices=tuple(_choice(index, completion) for index, completion in enumerate(completions)),
+        usage=_usage(num_prompt_tokens, sum(completion.num_tokens for completion in completions)),
     )
 
 
-async def stream(pool: ModelPool, asked: Asked) -> AsyncGenerator[ChatCompletionChunk, None]:
-    """The answer in pieces. The first comes when the model has read the request: what fails, fails before.
+async def stream(pool: ModelPool, resolved: ResolvedRequest) -> AsyncGenerator[ChatCompletionChunk, None]:
+    """Yield chunks while the model generates.
+
+    The first chunk is yielded once the model has accepted the request, so an earlier error can
+    still set the HTTP status.
 
     Raises:
-        TunixRTError: Why there is no answer, or no more of it.
+        TunixRTError: The model cannot be loaded, refuses the request, or its process exits.
     """
-    counts = _Counts()
-    async with aclosing(_reports(pool, asked)) as reports:
-        async for report in reports:
-            counts.add(report)
-            if isinstance(report, Begun):
+    num_prompt_tokens = num_new_tokens = 0
+    async with aclosing(_events(pool, resolved)) as events:
+        async for event in events:
+            if isinstance(event, RequestStarted):
+                num_prompt_tokens = event.num_prompt_tokens
                 opening = Delta(role="assistant", content="")
-                yield asked.chunk(*(ChunkChoice(index=i, delta=opening) for i in range(asked.request.n or 1)))
-            else:
-                yield asked.chunk(_chunk_choice(report))
-    if asked.request.includes_usage:
-        yield asked.chunk(usage=counts.usage)
+                indices = range(resolved.num_choices)
+                yield resolved.chunk(*(ChunkChoice(index=index, delta=opening) for index in indices))
+                continue
+            num_new_tokens += event.num_tokens
+            delta = Delta(content=event.content or None, reasoning_content=event.reasoning or None)
+            yield resolved.chunk(ChunkChoice(index=event.choice, delta=delta, finish_reason=event.finish))
+    if resolved.request.includes_usage:
+        yield resolved.chunk(usage=_usage(num_prompt_tokens, num_new_tokens))
 
 
-async def _reports(pool: ModelPool, asked: Asked) -> AsyncGenerator[Begun | Said, None]:
-    request = asked.request
+async def _events(
+    pool: ModelPool, resolved: ResolvedRequest
+) -> AsyncGenerator[RequestStarted | CompletionDelta, None]:
+    request = resolved.request
     decoding = request.decoding(secrets.randbelow(2**31))
-    async with pool.asking(asked.model) as process:
-        async with aclosing(process.ask(request.messages, decoding, request.stops)) as reports:
-            async for report in reports:
-                yield report
+    async with pool.acquire(resolved.model) as process:
+        async with aclosing(process.generate(request.messages, decoding, request.stops)) as events:
+            async for event in events:
+                yield event
 
 
-def _chunk_choice(said: Said) -> ChunkChoice:
-    delta = Delta(content=said.content or None, reasoning_content=said.reasoning or None)
-    return ChunkChoice(index=said.choice, delta=delta, finish_reason=said.finish)
+def _choice(index: int, completion: PartialCompletion) -> CompletionChoice:
+    message = AnswerMessage(content=completion.content, reasoning_content=completion.reasoning or None)
+    return CompletionChoice(index=index, message=message, finish_reason=completion.finish or "length")
 
 
-@dataclass
-class _Draft:
-    """One completion, as far as it has come."""
-
-    content: str = ""
-    reasoning: str = ""
-    finish: FinishReason = "length"
-
-    def add(self, said: Said) -> None:
-        self.content += said.content
-        self.reasoning += said.reasoning
-        self.finish = said.finish or self.finish
-
-    def choice(self, index: int) -> CompletionChoice:
-        message = AnswerMessage(content=self.content, reasoning_content=self.reasoning or None)
-        return CompletionChoice(index=index, message=message, finish_reason=self.finish)
-
-
-@dataclass
-class _Counts:
-    """Tokens so far."""
-
-    num_prompt: int = 0
-    num_new: int = 0
-
-    def add(self, report: Begun | Said) -> None:
-        if isinstance(report, Begun):
-            self.num_prompt = report.num_prompt_tokens
-        else:
-            self.num_new += report.num_tokens
-
-    @property
-    def usage(self) -> Usage:
-        return Usage(
-            prompt_tokens=self.num_prompt,
-            completion_tokens=self.num_new,
-            total_tokens=self.num_prompt + self.num_new,
-        )
+def _usage(num_prompt_tokens: int, num_new_tokens: int) -> Usage:
+    return Usage(
+        prompt_tokens=num_prompt_tokens,
+        completion_tokens=num_new_tokens,
+        total_tokens=num_prompt_tokens + num_new_tokens,
+    )

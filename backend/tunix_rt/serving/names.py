@@ -1,4 +1,4 @@
-"""Names clients may use, and the weights they mean now."""
+"""Model names that clients may use, and the weights they currently refer to."""
 
 import re
 from collections.abc import Iterator
@@ -15,36 +15,39 @@ from tunix_rt.models.types import parse_reference
 from tunix_rt.serving.types import ServedModel
 
 MAX_RUNS_LISTED = 100
-"""The newest; every finished run can be asked by its id, listed or not."""
-# Names a directory right there: no slash, and no dots that lead elsewhere.
+"""The newest runs are listed; every finished run can be used by its id, listed or not."""
+# Cannot leave the runs directory: no slash and no leading dot.
 _RUN_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
 
 
 @dataclass(frozen=True)
-class FoundModel:
+class ServableModel:
     """Weights that can be loaded."""
 
     root: str
-    """Always means these weights: `name:version` of the registry, or the id of a run."""
+    """Permanent name of the weights: `name:version` in the registry, or a run id."""
     argument: str
-    """What `find_model` takes for them; never what a client sent."""
+    """Argument for `find_model`; never the text that a client sent."""
     created_at: datetime
 
 
-def find_served(home: Home, name: str) -> FoundModel:
-    """The weights that a name means now: of the registry, else of a run.
+def find_served(home: Home, name: str) -> ServableModel:
+    """Resolve a name to weights: a registered model first, otherwise a run.
 
     Raises:
-        NotFoundError: Nothing that can be served has this name.
+        NotFoundError: No registered model and no finished run has this name.
     """
     try:
         version = ModelRepository(home.database).find(parse_reference(name))
-    except InvalidInputError:  # among them NotFoundError
+    except InvalidInputError:  # includes NotFoundError
         run = _finished_run(home, name)
         if run is None:
-            raise _unknown(name) from None
+            raise NotFoundError(
+                f"There is no model {name!r} to serve: it is not a registered model or a finished run.",
+                next_step="List them with GET /v1/models, or register one with tunix-rt models register.",
+            ) from None
         return run
-    return FoundModel(version.reference, version.reference, version.created_at)
+    return ServableModel(version.reference, version.reference, version.created_at)
 
 
 def list_served(home: Home) -> Iterator[ServedModel]:
@@ -57,30 +60,30 @@ def list_served(home: Home) -> Iterator[ServedModel]:
         yield served(run.root, run)
 
 
-def served(name: str, model: FoundModel) -> ServedModel:
-    """What clients see of a model under one of its names."""
+def served(name: str, model: ServableModel) -> ServedModel:
+    """How a model is listed under one of its names."""
     return ServedModel(id=name, created=int(model.created_at.timestamp()), root=model.root)
 
 
-def _newest_runs(home: Home) -> Iterator[FoundModel]:
+def _newest_runs(home: Home) -> Iterator[ServableModel]:
     manifests = home.settings.runs_dir.glob(f"*/{MANIFEST_FILE}")
-    for path in nlargest(MAX_RUNS_LISTED, manifests, key=_written_at):
+    for path in nlargest(MAX_RUNS_LISTED, manifests, key=_modified_at):
         try:
             run = _finished_run(home, path.parent.name)
-        except DataError:  # a damaged manifest; whoever asks for this run is told
+        except DataError:  # a damaged manifest; requesting this run reports it
             continue
         if run is not None:
             yield run
 
 
-def _written_at(path: Path) -> float:
+def _modified_at(path: Path) -> float:
     try:
         return path.stat().st_mtime
-    except FileNotFoundError:  # removed since it was listed
+    except FileNotFoundError:  # removed after it was listed
         return 0.0
 
 
-def _finished_run(home: Home, run_id: str) -> FoundModel | None:
+def _finished_run(home: Home, run_id: str) -> ServableModel | None:
     if not _RUN_ID.fullmatch(run_id):
         return None
     run_dir = RunDir(home.settings.runs_dir / run_id)
@@ -89,11 +92,4 @@ def _finished_run(home: Home, run_id: str) -> FoundModel | None:
     manifest = read_manifest(run_dir)
     if manifest is None or manifest.status != "succeeded":
         return None
-    return FoundModel(run_id, str(run_dir.path), manifest.finished_at)
-
-
-def _unknown(name: str) -> NotFoundError:
-    return NotFoundError(
-        f"There is no model {name!r} to ask: it is no registered model and no finished run.",
-        next_step="GET /v1/models lists them; tunix-rt models register makes one.",
-    )
+    return ServableModel(run_id, str(run_dir.path), manifest.finished_at)

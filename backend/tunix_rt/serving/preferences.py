@@ -14,11 +14,9 @@ from tunix_rt.base.statistics import wilson_share
 from tunix_rt.serving.store import PreferenceRepository, VoteCount
 from tunix_rt.serving.types import NewPreference, PairTally, Preference, preference_line
 
-Pair = tuple[str, str]
-
 
 class PreferenceList(BaseModel):
-    """A page of votes, newest first, and how the models stand over all of them."""
+    """A page of votes, newest first, with the tallies over all votes."""
 
     model_config = ConfigDict(frozen=True)
     data: tuple[Preference, ...]
@@ -27,7 +25,7 @@ class PreferenceList(BaseModel):
 
 
 def add_preference(votes: PreferenceRepository, new: NewPreference) -> Preference:
-    """Keep a vote under an id of its own."""
+    """Store a vote under a new id."""
     vote = Preference(**dict(new), id=uuid4(), created_at=datetime.now(UTC))
     votes.add(vote)
     return vote
@@ -36,8 +34,11 @@ def add_preference(votes: PreferenceRepository, new: NewPreference) -> Preferenc
 def list_preferences(votes: PreferenceRepository, *, limit: int, offset: int) -> PreferenceList:
     """A page of votes with the tally of each pair of models."""
     found, total = votes.list(limit=limit, offset=offset)
-    pages = pagination(limit, offset, len(found), total)
-    return PreferenceList(data=found, pagination=pages, tallies=_tallies(votes.counts()))
+    return PreferenceList(
+        data=found,
+        pagination=pagination(limit, offset, len(found), total),
+        tallies=_tallies(votes.counts()),
+    )
 
 
 def preference_lines(votes: PreferenceRepository) -> Iterator[str]:
@@ -50,8 +51,8 @@ def preference_lines(votes: PreferenceRepository) -> Iterator[str]:
 
 
 def _tallies(counts: tuple[VoteCount, ...]) -> tuple[PairTally, ...]:
-    """One per pair, whichever stood left; two answers of the same model say nothing about it."""
-    results: dict[Pair, Counter[str]] = {}
+    """One tally per pair, regardless of sides; votes between two answers of one model are ignored."""
+    results: dict[tuple[str, str], Counter[str]] = {}
     for count in counts:
         if count.model_a == count.model_b:
             continue
@@ -59,14 +60,13 @@ def _tallies(counts: tuple[VoteCount, ...]) -> tuple[PairTally, ...]:
         winner = {"a": count.model_a, "b": count.model_b}.get(count.choice)
         result = count.choice if winner is None else "won" if winner == model else "lost"
         results.setdefault((model, other), Counter())[result] += count.num_votes
-    return tuple(_tally(pair, result) for pair, result in sorted(results.items()))
-
-
-def _tally(pair: Pair, result: Counter[str]) -> PairTally:
-    return PairTally(
-        model=pair[0],
-        other=pair[1],
-        wins=wilson_share(result["won"], result["won"] + result["lost"]),
-        num_ties=result["tie"],
-        num_neither=result["neither"],
+    return tuple(
+        PairTally(
+            model=model,
+            other=other,
+            wins=wilson_share(result["won"], result["won"] + result["lost"]),
+            num_ties=result["tie"],
+            num_neither=result["neither"],
+        )
+        for (model, other), result in sorted(results.items())
     )

@@ -16,7 +16,7 @@ from tunix_rt.base.http.errors import ANY_REQUEST, ErrorBody, error_responses, s
 from tunix_rt.base.http.routing import CheckedRoute, Limit, Offset, OpenHome
 from tunix_rt.base.http.transfers import download, spooled, unless_gone
 from tunix_rt.serving import preferences as preference_service
-from tunix_rt.serving.completions import Asked, complete, stream
+from tunix_rt.serving.completions import ResolvedRequest, complete, stream
 from tunix_rt.serving.names import find_served, list_served, served
 from tunix_rt.serving.pool import ModelPool
 from tunix_rt.serving.store import PreferenceRepository
@@ -43,10 +43,10 @@ _TYPES: Mapping[int, ErrorType] = {
 
 
 class OpenAIErrorDetail(ErrorBody):
-    """What OpenAI's clients show, and what this API says everywhere."""
+    """An OpenAI error with the fields of every error of this API."""
 
     message: str
-    """What is wrong and what to do next."""
+    """The detail and the next step in one text."""
     type: ErrorType
     param: str | None = None
 
@@ -58,7 +58,7 @@ class OpenAIErrorBody(BaseModel):
 
 
 def openai_error(status: int, body: ErrorBody) -> OpenAIErrorBody:
-    """An error of ours in that shape.
+    """Convert an error to the OpenAI format.
 
     Example:
         404, "There is no model 'x'." -> type invalid_request_error, code not-found
@@ -69,25 +69,25 @@ def openai_error(status: int, body: ErrorBody) -> OpenAIErrorBody:
 
 
 def openai_error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """OpenAPI's description of the statuses that a caller must handle."""
+    """OpenAPI entries for the error statuses of a route."""
     return {status: {"model": OpenAIErrorBody} for status in (*statuses, *ANY_REQUEST)}
 
 
 class OpenAIErrors:
-    """Puts errors under `/v1` into that shape, whoever answers: a route, a limit, or a check of tokens."""
+    """Middleware that converts errors under `/v1` to the OpenAI format, whichever layer raised them."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on what is no error as it comes."""
+        """Pass responses that are not errors through unchanged."""
         if scope["type"] == "http" and scope["path"].startswith(PREFIX):
-            send = _Rewriting(send).send
+            send = _ErrorRewriter(send).send
         await self._app(scope, receive, send)
 
 
-class _Rewriting:
-    """One response, held back while it may be an error that is not whole yet."""
+class _ErrorRewriter:
+    """Buffers one error response until its body is complete."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -107,7 +107,7 @@ class _Rewriting:
     async def _send_error(self, start: Message) -> None:
         try:
             body = openai_error(start["status"], ErrorBody.model_validate_json(self._body))
-        except ValidationError:  # the answer to a HEAD has none, nor has that to a client who left
+        except ValidationError:  # responses to HEAD and to disconnected clients have no body
             raw = self._body
         else:
             raw = body.model_dump_json().encode()
@@ -119,19 +119,19 @@ class _Rewriting:
 router = APIRouter(prefix="/v1", tags=["serving"], route_class=CheckedRoute)
 
 _NO_BUFFERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
-_NOBODY_LISTENS = 499
+_CLIENT_CLOSED_REQUEST = 499
 _STREAM = {"content": {"text/event-stream": {"schema": {"type": "string"}}}}
 
 
 def get_models(request: Request) -> ModelPool:
-    """The processes of the app's models."""
+    """The model pool of the app."""
     models: ModelPool = request.app.state.models
     return models
 
 
-def get_asked(body: ChatRequest, home: OpenHome) -> Asked:
-    """The request, and the weights that it means. Not a coroutine: the database is asked in a thread."""
-    return Asked(body, find_served(home, body.model))
+def resolve_request(body: ChatRequest, home: OpenHome) -> ResolvedRequest:
+    """The request and its weights. Not a coroutine: the database is queried in a thread."""
+    return ResolvedRequest(body, find_served(home, body.model))
 
 
 Models = Annotated[ModelPool, Depends(get_models)]
@@ -145,7 +145,7 @@ def list_models(home: OpenHome, models: Models) -> ServedModels:
 
 @router.get("/models/{name}", response_model_exclude_none=True, responses=openai_error_responses(404))
 def get_model(name: str, home: OpenHome, models: Models) -> ServedModel:
-    """One model, and which weights its name means now. 404 when nothing has this name."""
+    """One model and the weights its name currently refers to. 404 if unknown."""
     return _with_state(served(name, find_served(home, name)), models)
 
 
@@ -156,32 +156,32 @@ def get_model(name: str, home: OpenHome, models: Models) -> ServedModel:
     responses={200: _STREAM, **openai_error_responses(400, 404, 409, 500)},
 )
 async def create_chat_completion(
-    request: Request, asked: Annotated[Asked, Depends(get_asked)], models: Models
+    request: Request, resolved: Annotated[ResolvedRequest, Depends(resolve_request)], models: Models
 ) -> ChatCompletion | Response:
-    """Go on with a conversation; the first request to a model waits until it is loaded.
+    """Continue a conversation; the first request to a model waits until it is loaded.
 
-    404 for an unknown model, 409 when it does not fit, 422 for what it cannot read, 503 when its process has
-    died or all are busy. With `stream` errors after the first chunk are sent as a chunk.
+    404 for an unknown model, 409 if it does not fit, 422 if the model cannot read the messages, 503 if its
+    process stopped or all models are busy. With `stream`, errors after the first chunk are sent as a chunk.
     """
-    if asked.request.stream:
-        return await _streamed(request, stream(models, asked))
-    completion = await unless_gone(request, complete(models, asked))
-    return completion or Response(status_code=_NOBODY_LISTENS)
+    if resolved.request.stream:
+        return await _stream_response(request, stream(models, resolved))
+    completion = await unless_gone(request, complete(models, resolved))
+    return completion or Response(status_code=_CLIENT_CLOSED_REQUEST)
 
 
 def _with_state(model: ServedModel, models: ModelPool) -> ServedModel:
     return model.model_copy(update={"is_loaded": models.is_loaded(model.root)})
 
 
-async def _streamed(request: Request, chunks: AsyncGenerator[ChatCompletionChunk, None]) -> Response:
-    """A stream whose first chunk is there: what fails before it is answered with a status."""
+async def _stream_response(request: Request, chunks: AsyncGenerator[ChatCompletionChunk, None]) -> Response:
+    """Wait for the first chunk, so that earlier errors set the HTTP status, then stream."""
 
     async def first_chunk() -> ChatCompletionChunk:
         return await anext(chunks)
 
     first = await unless_gone(request, first_chunk())
     if first is None:
-        return Response(status_code=_NOBODY_LISTENS)
+        return Response(status_code=_CLIENT_CLOSED_REQUEST)
     events = _events(request, first, chunks)
     return StreamingResponse(events, media_type="text/event-stream", headers=_NO_BUFFERS)
 
@@ -193,22 +193,18 @@ async def _events(
         yield _event(first)
         try:
             async for chunk in chunks:
-                _refuse_when_stopping(request)
+                if request.app.state.stopping.is_set():
+                    raise ServingError("The server is shutting down.", next_step="Try again when it is back.")
                 yield _event(chunk)
         except TunixRTError as error:
-            ours = ErrorBody(detail=error.detail, next_step=error.next_step, code=error.code)
-            yield f"data: {openai_error(status_of(error), ours).model_dump_json()}\n\n"
-            return  # whoever waits for the end of the answer must not find one
+            body = ErrorBody(detail=error.detail, next_step=error.next_step, code=error.code)
+            yield f"data: {openai_error(status_of(error), body).model_dump_json()}\n\n"
+            return  # without [DONE]: clients must not take the answer for complete
     yield "data: [DONE]\n\n"
 
 
 def _event(chunk: ChatCompletionChunk) -> str:
     return f"data: {chunk.model_dump_json(exclude_none=True)}\n\n"
-
-
-def _refuse_when_stopping(request: Request) -> None:
-    if request.app.state.stopping.is_set():
-        raise ServingError("The server is being stopped.", next_step="Ask again when it is back.")
 
 
 preferences_router = APIRouter(
@@ -219,11 +215,11 @@ _LINES = "application/x-ndjson"
 _FILE: dict[int | str, dict[str, Any]] = {200: {"content": {_LINES: {}}}}
 
 
-async def _votes(home: OpenHome) -> PreferenceRepository:
+async def _preference_repository(home: OpenHome) -> PreferenceRepository:
     return PreferenceRepository(home.database)
 
 
-Votes = Annotated[PreferenceRepository, Depends(_votes)]
+Votes = Annotated[PreferenceRepository, Depends(_preference_repository)]
 
 
 @preferences_router.post(
@@ -233,7 +229,7 @@ Votes = Annotated[PreferenceRepository, Depends(_votes)]
     response_model_exclude_none=True,
 )
 def add_preference(vote: NewPreference, votes: Votes) -> Preference:
-    """Keep which of two answers was preferred."""
+    """Store which of two answers was preferred."""
     return preference_service.add_preference(votes, vote)
 
 
@@ -241,13 +237,13 @@ def add_preference(vote: NewPreference, votes: Votes) -> Preference:
 def list_preferences(
     votes: Votes, limit: Limit = 20, offset: Offset = 0
 ) -> preference_service.PreferenceList:
-    """A page of votes, newest first, and how each pair of models stands over all of them."""
+    """A page of votes, newest first, with a tally per pair of models over all votes."""
     return preference_service.list_preferences(votes, limit=limit, offset=offset)
 
 
 @preferences_router.get("/export.jsonl", responses=_FILE, response_class=StreamingResponse)
 def export_preferences(votes: Votes) -> StreamingResponse:
-    """Every vote for one of two answers as a preference pair: `prompt`, `chosen`, `rejected`."""
+    """Every decided vote as a preference pair: `prompt`, `chosen`, `rejected`."""
     return download(spooled(preference_service.preference_lines(votes)), "preferences.jsonl", _LINES)
 
 
@@ -255,5 +251,5 @@ def export_preferences(votes: Votes) -> StreamingResponse:
     "/{vote_id}", status_code=status.HTTP_204_NO_CONTENT, responses=error_responses(404)
 )
 def delete_preference(vote_id: UUID, votes: Votes) -> None:
-    """Forget a vote. 404 if unknown."""
+    """Delete a vote. 404 if unknown."""
     votes.remove(vote_id)

@@ -1,10 +1,10 @@
-r"""Stop strings and reasoning/answer told apart while streaming.
+r"""Find stop strings and separate reasoning from answer while streaming.
 
 <reasoning>\n6*7=42\n</reasoning>\n<answer>42</answer>   ->   reasoning "6*7=42", content "42"
 
-The markup decides, and a piece may end anywhere, in the middle of a tag too. Marks, and white space beside
-them, belong to neither part. A text without marks is content, untouched, in the styles that begin with a tag;
-in the others everything before the mark of the answer is reasoning.
+The markup style defines the marks. A chunk may end anywhere, even inside a tag. Marks and the white space
+around them belong to neither part. In styles that start with a tag, text without marks is content and is left
+unchanged; in the others, everything before the answer mark is reasoning.
 """
 
 import re
@@ -15,8 +15,8 @@ from typing import Literal, NamedTuple
 from tunix_rt.traces.types import MARKUPS, MarkupStyle
 
 
-def num_held_back(text: str, marks: Iterable[str]) -> int:
-    """How many characters at the end of `text` may yet become one of the marks.
+def partial_mark_length(text: str, marks: Iterable[str]) -> int:
+    """How many characters at the end of `text` may be the start of a mark.
 
     Example:
         "6*7=42 <ans", ["<answer>"] -> 4
@@ -29,19 +29,19 @@ def num_held_back(text: str, marks: Iterable[str]) -> int:
 
 
 class StopFinder:
-    """Lets a text through up to the first stop, which is dropped with all that follows.
+    """Passes text through up to the first stop string, which is dropped with everything after it.
 
-    The first is the one that is complete first: so it never matters in which pieces the text comes.
+    The first stop is the one that is complete first, so the result does not depend on the chunk boundaries.
     """
 
     def __init__(self, stops: Sequence[str]) -> None:
-        """Take texts that are not empty; without any, everything goes through."""
+        """Stops must not be empty; without any, all text passes through."""
         self._stops = stops
         self._held = ""
         self.has_stopped = False
 
     def feed(self, text: str) -> str:
-        """The text that certainly comes before any stop."""
+        """Return the text that is known to precede any stop."""
         if self.has_stopped:
             return ""
         text = self._held + text
@@ -49,12 +49,12 @@ class StopFinder:
         if found:
             self.has_stopped, self._held = True, ""
             return text[: min(found)[1]]
-        num_sure = len(text) - num_held_back(text, self._stops)
-        self._held = text[num_sure:]
-        return text[:num_sure]
+        num_final = len(text) - partial_mark_length(text, self._stops)
+        self._held = text[num_final:]
+        return text[:num_final]
 
     def finish(self) -> str:
-        """What was held back and has not become a stop."""
+        """Return the text that was held back as a possible stop."""
         held, self._held = self._held, ""
         return held
 
@@ -62,8 +62,8 @@ class StopFinder:
 PartKind = Literal["reasoning", "content"]
 
 
-class CompletionPiece(NamedTuple):
-    """Some more text of a part."""
+class CompletionPart(NamedTuple):
+    """New text of one part."""
 
     kind: PartKind
     text: str
@@ -72,11 +72,11 @@ class CompletionPiece(NamedTuple):
 @dataclass(frozen=True)
 class _Marks:
     first: PartKind
-    """What a completion begins with."""
+    """The part a completion starts with."""
     begins: Mapping[str, PartKind]
-    """By mark: what begins behind it."""
+    """Mark -> the part that starts after it."""
     is_braced: bool = False
-    """Whether the answer ends at the brace that closes its mark."""
+    """Whether the answer ends at the matching closing brace."""
 
 
 _REASONING = _Marks(
@@ -99,7 +99,7 @@ assert all(set(_MARKS[style].begins) == set(MARKUPS[style].reserved) for style i
 
 
 def starts_in_reasoning(prompt: str, style: MarkupStyle) -> bool:
-    r"""Whether the chat template has written the opening tag already.
+    r"""Whether the chat template already ends with the opening tag.
 
     Example:
         "…<|im_start|>assistant\n<think>\n", "think" -> True
@@ -109,83 +109,83 @@ def starts_in_reasoning(prompt: str, style: MarkupStyle) -> bool:
 
 
 class CompletionSplitter:
-    """Takes a completion in pieces and gives its parts in pieces."""
+    """Splits a streamed completion into reasoning and content."""
 
     def __init__(self, style: MarkupStyle, *, is_in_reasoning: bool = False) -> None:
-        """Begin a completion; `is_in_reasoning` when the prompt ends with the opening tag."""
+        """Start a completion; `is_in_reasoning` if the prompt ends with the opening tag."""
         self._marks = _MARKS[style]
         self._pattern = re.compile("|".join(map(re.escape, self._marks.begins)))
         self._kind: PartKind = "reasoning" if is_in_reasoning else self._marks.first
         self._held = ""
         self._space = ""
-        self._is_behind_mark = is_in_reasoning
+        self._is_after_mark = is_in_reasoning
         self._depth = 0
         self._is_escaped = False
-        self._pieces: list[CompletionPiece] = []
+        self._parts: list[CompletionPart] = []
 
-    def feed(self, text: str) -> list[CompletionPiece]:
-        """Whatever is certain after this piece."""
+    def feed(self, text: str) -> list[CompletionPart]:
+        """Add text and return the parts that are final."""
         self._held += text
-        while self._next_mark():
+        while self._consume_mark():
             pass
-        return self._taken()
+        return self._take_parts()
 
-    def finish(self) -> list[CompletionPiece]:
-        """What was held back, now that nothing follows."""
-        self._say(self._held)
+    def finish(self) -> list[CompletionPart]:
+        """Return what was held back, now that nothing follows."""
+        self._emit(self._held)
         if self._space:
-            self._pieces.append(CompletionPiece(self._kind, self._space))
+            self._parts.append(CompletionPart(self._kind, self._space))
         self._held = self._space = ""
-        return self._taken()
+        return self._take_parts()
 
-    def _next_mark(self) -> bool:
-        """Pass on what stands before the next mark, and the mark itself, if there is one."""
+    def _consume_mark(self) -> bool:
+        """Emit the text before the next mark and consume the mark; False when no complete mark is left."""
         if self._depth:
-            return self._read_braced()
+            return self._consume_braced()
         found = self._pattern.search(self._held)
         if found is None:
-            num_sure = len(self._held) - num_held_back(self._held, self._marks.begins)
-            self._say(self._held[:num_sure])
-            self._held = self._held[num_sure:]
+            num_final = len(self._held) - partial_mark_length(self._held, self._marks.begins)
+            self._emit(self._held[:num_final])
+            self._held = self._held[num_final:]
             return False
-        self._say(self._held[: found.start()])
+        self._emit(self._held[: found.start()])
         self._held = self._held[found.end() :]
-        self._begin(self._marks.begins[found.group()])
+        self._start_part(self._marks.begins[found.group()])
         self._depth = 1 if self._marks.is_braced else 0
         return True
 
-    def _read_braced(self) -> bool:
-        r"""Pass on what is inside the braces; they may nest, and `\}` is none."""
-        for place, character in enumerate(self._held):
+    def _consume_braced(self) -> bool:
+        r"""Emit the text inside the braces, which may nest; `\}` does not close one."""
+        for index, character in enumerate(self._held):
             if self._is_escaped or character == "\\":
                 self._is_escaped = not self._is_escaped
                 continue
             self._depth += (character == "{") - (character == "}")
             if not self._depth:
-                self._say(self._held[:place])
-                self._held = self._held[place + 1 :]
-                self._begin("content")
+                self._emit(self._held[:index])
+                self._held = self._held[index + 1 :]
+                self._start_part("content")
                 return True
-        self._say(self._held)
+        self._emit(self._held)
         self._held = ""
         return False
 
-    def _begin(self, kind: PartKind) -> None:
-        self._kind, self._space, self._is_behind_mark = kind, "", True
+    def _start_part(self, kind: PartKind) -> None:
+        self._kind, self._space, self._is_after_mark = kind, "", True
 
-    def _say(self, text: str) -> None:
-        """Pass text on, without white space behind a mark, and keeping back what may stand before one."""
-        if self._is_behind_mark:
+    def _emit(self, text: str) -> None:
+        """Emit text without white space after a mark, holding back white space at the end."""
+        if self._is_after_mark:
             text = text.lstrip()
         if not text:
             return
-        self._is_behind_mark = False
+        self._is_after_mark = False
         text = self._space + text
         shown = text.rstrip()
         self._space = text[len(shown) :]
         if shown:
-            self._pieces.append(CompletionPiece(self._kind, shown))
+            self._parts.append(CompletionPart(self._kind, shown))
 
-    def _taken(self) -> list[CompletionPiece]:
-        taken, self._pieces = self._pieces, []
+    def _take_parts(self) -> list[CompletionPart]:
+        taken, self._parts = self._parts, []
         return taken

@@ -1,4 +1,4 @@
-"""SQL: votes."""
+"""SQL queries for preference votes."""
 
 from collections.abc import Generator
 from typing import NamedTuple
@@ -16,7 +16,7 @@ _NEWEST = (preferences.c.created_at.desc(), preferences.c.pk.desc())
 
 
 class VoteCount(NamedTuple):
-    """How often one choice was made between two models that stood like this."""
+    """How often a choice was made between two models on these sides."""
 
     model_a: str
     model_b: str
@@ -31,7 +31,7 @@ class PreferenceRepository:
         self._engine = engine
 
     def add(self, vote: Preference) -> None:
-        """Keep a vote."""
+        """Store a vote."""
         values = {
             "id": vote.id,
             "created_at": vote.created_at,
@@ -44,7 +44,7 @@ class PreferenceRepository:
             connection.execute(insert(preferences).values(**values))
 
     def list(self, *, limit: int, offset: int) -> tuple[tuple[Preference, ...], int]:
-        """A page of votes, newest first, and how many there are."""
+        """A page of votes, newest first, and the total number."""
         chosen = select(preferences.c.record).order_by(*_NEWEST).limit(limit).offset(offset)
         with reading(self._engine) as connection:
             total = connection.execute(select(func.count()).select_from(preferences)).scalar_one()
@@ -52,7 +52,7 @@ class PreferenceRepository:
         return tuple(map(Preference.model_validate_json, records)), total
 
     def iter_all(self) -> Generator[Preference, None, None]:
-        """Every vote, oldest first, streamed. It holds a connection: see `contextlib.closing`."""
+        """Stream every vote, oldest first. Close the generator: it holds a connection."""
         query = select(preferences.c.record).order_by(preferences.c.pk)
         with reading(self._engine) as connection:
             with connection.execution_options(yield_per=_CHUNK).execute(query) as streamed:
@@ -67,10 +67,10 @@ class PreferenceRepository:
         return tuple(VoteCount(*row) for row in rows)
 
     def remove(self, vote_id: UUID) -> None:
-        """Forget a vote, or NotFoundError."""
+        """Delete a vote, or NotFoundError."""
         with writing(self._engine) as connection:
-            gone = connection.execute(delete(preferences).where(preferences.c.id == vote_id)).rowcount
-        if not gone:
+            num_deleted = connection.execute(delete(preferences).where(preferences.c.id == vote_id)).rowcount
+        if not num_deleted:
             raise NotFoundError(
-                f"There is no vote {vote_id}.", next_step="GET /api/preferences lists the votes."
+                f"There is no vote {vote_id}.", next_step="List the votes: GET /api/preferences"
             )

@@ -1,4 +1,4 @@
-"""OpenAI request and completion shapes; preferences."""
+"""OpenAI chat requests and completions; preference votes."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal, Self
@@ -12,11 +12,11 @@ from tunix_rt.engines.types import Decoding
 from tunix_rt.traces.types import DEFAULT_MARKUP, MARKUPS, MarkupStyle
 
 FinishReason = Literal["stop", "length"]
-"""`stop`: the model ended its turn, or wrote a stop text. `length`: it was cut off."""
+"""`stop`: the model ended its turn or generated a stop string. `length`: the token limit was reached."""
 
 
 class ServedModel(Record):
-    """A model that can be asked."""
+    """A model that can be used for completions."""
 
     id: str
     object: Literal["model"] = "model"
@@ -24,34 +24,34 @@ class ServedModel(Record):
     """Seconds since 1970."""
     owned_by: Literal["tunix-rt"] = "tunix-rt"
     root: str
-    """The weights that the name means now: `name:version` of the registry, or the id of a run."""
+    """The weights that the name currently refers to: `name:version` in the registry, or a run id."""
     is_loaded: bool = False
-    """Whether it answers at once; else the first request waits until it is loaded."""
+    """Whether it can answer without loading; otherwise the first request waits for it to load."""
 
 
 class ServedModels(Record):
-    """All of them."""
+    """All models that can be used."""
 
     object: Literal["list"] = "list"
     data: tuple[ServedModel, ...]
 
 
 class Usage(Record):
-    """Tokens of a request."""
+    """Token counts of a request."""
 
     prompt_tokens: int
     completion_tokens: int
-    """Of all completions together, the ends of turns included."""
+    """Over all completions, including end-of-turn tokens."""
     total_tokens: int
 
 
 class AnswerMessage(Record):
-    """What the model says."""
+    """The message the model generated."""
 
     role: Literal["assistant"] = "assistant"
     content: str
     reasoning_content: str | None = None
-    """What it wrote before the answer, by the markup that it was trained with."""
+    """The reasoning before the answer, separated by the markup the model was trained with."""
 
 
 class CompletionChoice(Record):
@@ -63,19 +63,19 @@ class CompletionChoice(Record):
 
 
 class ChatCompletion(Record):
-    """The answer to a request that does not stream."""
+    """The response to a request without streaming."""
 
     id: str
     object: Literal["chat.completion"] = "chat.completion"
     created: int
     model: str
-    """As the client named it."""
+    """The name the client sent."""
     choices: tuple[CompletionChoice, ...]
     usage: Usage
 
 
 class Delta(Record):
-    """What a message has gained."""
+    """Text added to a message."""
 
     role: Literal["assistant"] | None = None
     content: str | None = None
@@ -83,7 +83,7 @@ class Delta(Record):
 
 
 class ChunkChoice(Record):
-    """A piece of one completion."""
+    """A delta of one completion."""
 
     index: int
     delta: Delta
@@ -91,7 +91,7 @@ class ChunkChoice(Record):
 
 
 class ChatCompletionChunk(Record):
-    """A piece of a stream."""
+    """One chunk of a stream."""
 
     id: str
     object: Literal["chat.completion.chunk"] = "chat.completion.chunk"
@@ -99,11 +99,11 @@ class ChatCompletionChunk(Record):
     model: str
     choices: tuple[ChunkChoice, ...]
     usage: Usage | None = None
-    """In the last chunk, which has no choices, when the client asked for it."""
+    """Only in the last chunk, which has no choices, and only when requested."""
 
 
 DEFAULT_MAX_TOKENS = 1024
-"""Of a completion when nobody says: a small model that does not end its turn would write for minutes."""
+"""Default per completion: a small model that never ends its turn would generate for minutes."""
 MAX_STOPS = 4
 MAX_CHOICES = 16
 
@@ -116,7 +116,7 @@ class _Body(BaseModel):
 
 
 class TextPart(_Body):
-    """A piece of a message. Models here read text only."""
+    """A part of a message. Only text is supported."""
 
     type: Literal["text"]
     text: StorableText
@@ -128,23 +128,23 @@ class ChatMessage(_Body):
     role: Literal["system", "user", "assistant"]
     content: StorableText | tuple[TextPart, ...]
     reasoning_content: StorableText | None = None
-    """Of an earlier answer: the model then sees its own reasoning too. Most clients leave it out."""
+    """Reasoning of an earlier answer, shown to the model again. Most clients omit it."""
 
     @model_validator(mode="after")
-    def _only_models_reason(self) -> Self:
+    def _only_assistant_reasons(self) -> Self:
         if self.reasoning_content is not None and self.role != "assistant":
-            raise ValueError("reasoning_content belongs to messages of the assistant")
+            raise ValueError("reasoning_content is only allowed in assistant messages")
         return self
 
     @property
     def text(self) -> str:
-        """The content, its parts joined."""
+        """The content with its parts joined."""
         if isinstance(self.content, str):
             return self.content
         return "".join(part.text for part in self.content)
 
-    def as_written(self, style: MarkupStyle) -> dict[str, str]:
-        """The message as chat templates take it; reasoning and answer stand in the model's own markup."""
+    def to_template(self, style: MarkupStyle) -> dict[str, str]:
+        """The message for a chat template, with reasoning and answer in the model's own markup."""
         if self.reasoning_content is None:
             return {"role": self.role, "content": self.text}
         markup = MARKUPS[style]
@@ -153,63 +153,63 @@ class ChatMessage(_Body):
 
 
 class StreamOptions(_Body):
-    """What a stream carries besides the text."""
+    """What a stream contains besides text."""
 
     include_usage: bool = False
-    """Send a last chunk with the numbers of tokens."""
+    """Send a last chunk with the token counts."""
 
 
 class ChatRequest(_Body):
-    """A conversation that a model goes on with."""
+    """A conversation for a model to continue."""
 
     model: Annotated[StorableText, Field(min_length=1, max_length=256)]
     """A registered model (`name`, `name@alias`, `name:version`) or the id of a finished run. Never a path."""
     messages: Annotated[tuple[ChatMessage, ...], Field(min_length=1, max_length=1_000)]
     max_tokens: Count | None = None
-    """Of one completion. Default: 1024, or what the model's context leaves."""
+    """Per completion. Default: 1024, or what remains of the model's context."""
     max_completion_tokens: Count | None = None
-    """Another name of `max_tokens`."""
+    """Alias of `max_tokens`."""
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
-    """0 takes the most likely token. Default: 1."""
+    """0 decodes greedily. Default: 1."""
     top_p: Annotated[float, Field(gt=0, le=1)] | None = None
-    """Draw from the most likely tokens that together have this probability. Default: 1."""
+    """Sample from the most likely tokens whose probabilities sum to this value. Default: 1."""
     seed: Annotated[int, Field(ge=0, lt=2**31)] | None = None
-    """Decides every draw. Default: another one for every request."""
+    """Seed of the sampling. Default: a new seed for every request."""
     n: Annotated[int, Field(ge=1, le=MAX_CHOICES)] | None = None
-    """Completions of the same conversation. Default: 1."""
+    """Number of completions. Default: 1."""
     stop: Stop | Annotated[tuple[Stop, ...], Field(max_length=MAX_STOPS)] | None = None
-    """Texts at which a completion is cut; they are not part of it."""
+    """Stop strings: a completion ends before the first of them."""
     stream: bool | None = None
-    """Send the completion while it is written."""
+    """Stream the completion while it is generated."""
     stream_options: StreamOptions | None = None
 
     @model_validator(mode="after")
-    def _makes_sense(self) -> Self:
+    def _check_combinations(self) -> Self:
         limits = {self.max_tokens, self.max_completion_tokens} - {None}
         if len(limits) > 1:
-            raise ValueError("max_tokens and max_completion_tokens mean the same, and differ; send one")
+            raise ValueError("max_tokens and max_completion_tokens are aliases but differ; send only one")
         if self.stream_options is not None and not self.stream:
             raise ValueError("stream_options needs stream: true")
         if self.temperature == 0 and (self.n or 1) > 1:
-            raise ValueError("n above 1 needs a temperature above 0: greedy completions are all the same")
+            raise ValueError("n above 1 needs a temperature above 0: greedy completions are identical")
         if self.temperature == 0 and (self.top_p or 1) < 1:
             raise ValueError("top_p below 1 needs a temperature above 0")
         return self
 
     @property
     def stops(self) -> tuple[str, ...]:
-        """The texts at which completions are cut."""
+        """The stop strings."""
         if self.stop is None:
             return ()
         return (self.stop,) if isinstance(self.stop, str) else self.stop
 
     @property
     def includes_usage(self) -> bool:
-        """Whether a stream ends with the numbers of tokens."""
+        """Whether the stream ends with the token counts."""
         return self.stream_options is not None and self.stream_options.include_usage
 
     def decoding(self, fresh_seed: int) -> Decoding:
-        """How tokens are chosen; `fresh_seed` where the client leaves the draws to us."""
+        """The decoding parameters; `fresh_seed` is used when the request has no seed."""
         return Decoding(
             temperature=1.0 if self.temperature is None else self.temperature,
             top_p=1.0 if self.top_p is None else self.top_p,
@@ -227,10 +227,10 @@ Answer = Annotated[StorableText, Field(max_length=MAX_ANSWER_CHARS)]
 
 
 class Candidate(Record):
-    """One of the two answers."""
+    """One of the two compared answers."""
 
     model: Annotated[StorableText, Field(min_length=1, max_length=256)]
-    """`name:version` of the registry or the id of a run: weights, not a name that moves."""
+    """`name:version` in the registry or a run id: permanent names, not aliases."""
     content: Answer
     reasoning_content: Answer | None = None
 
@@ -239,37 +239,37 @@ class NewPreference(Record):
     """The body of `POST /api/preferences`."""
 
     messages: Annotated[tuple[ChatMessage, ...], Field(min_length=1, max_length=1_000)]
-    """The conversation that both went on with."""
+    """The conversation that both models continued."""
     a: Candidate
     b: Candidate
     choice: PreferredSide
 
 
 class Preference(NewPreference):
-    """A vote that is kept."""
+    """A stored vote."""
 
     id: UUID
     created_at: datetime
 
 
 class PairTally(Record):
-    """How two models stand against each other, over all votes."""
+    """The result between two models over all votes."""
 
     model: str
     other: str
     wins: Share
-    """Votes for `model`, of those that chose one of the two."""
+    """Share of votes for `model` among votes that chose one of the two."""
     num_ties: int
     num_neither: int
 
 
 def preference_line(vote: Preference) -> dict[str, Any] | None:
-    """`{"prompt", "chosen", "rejected"}` as conversations, as TRL reads them; None if neither was chosen."""
+    """`{"prompt", "chosen", "rejected"}` as conversations in TRL's format; None if neither was chosen."""
     if vote.choice not in ("a", "b"):
         return None
     chosen, rejected = (vote.a, vote.b) if vote.choice == "a" else (vote.b, vote.a)
     return {
-        "prompt": [message.as_written(DEFAULT_MARKUP) for message in vote.messages],
+        "prompt": [message.to_template(DEFAULT_MARKUP) for message in vote.messages],
         "chosen": [_turn(chosen)],
         "rejected": [_turn(rejected)],
         "chosen_model": chosen.model,
@@ -281,4 +281,4 @@ def _turn(candidate: Candidate) -> dict[str, str]:
     turn = ChatMessage(
         role="assistant", content=candidate.content, reasoning_content=candidate.reasoning_content
     )
-    return turn.as_written(DEFAULT_MARKUP)
+    return turn.to_template(DEFAULT_MARKUP)

@@ -1,5 +1,6 @@
-"""Messages between the server and a model process."""
+"""JSON lines between the server and a model process: requests one way, events the other."""
 
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
@@ -21,8 +22,8 @@ from tunix_rt.engines.types import Decoding
 from tunix_rt.serving.types import ChatMessage, FinishReason
 
 
-class WriteOrder(Record):
-    """Go on with a conversation; `decoding.num_samples` times."""
+class GenerateRequest(Record):
+    """Continue a conversation, `decoding.num_samples` times."""
 
     kind: Literal["write"] = "write"
     order_id: int
@@ -31,14 +32,14 @@ class WriteOrder(Record):
     stops: tuple[str, ...] = ()
 
 
-class DropOrder(Record):
-    """Whoever asked has left."""
+class CancelRequest(Record):
+    """The client has disconnected."""
 
     kind: Literal["drop"] = "drop"
     order_id: int
 
 
-Order = Annotated[WriteOrder | DropOrder, Field(discriminator="kind")]
+Request = Annotated[GenerateRequest | CancelRequest, Field(discriminator="kind")]
 
 
 class Ready(Record):
@@ -48,16 +49,16 @@ class Ready(Record):
     device: str
 
 
-class Begun(Record):
-    """An order was read."""
+class RequestStarted(Record):
+    """A request was accepted and its prompt encoded."""
 
     kind: Literal["begun"] = "begun"
     order_id: int
     num_prompt_tokens: int
 
 
-class Said(Record):
-    """A piece of a completion."""
+class CompletionDelta(Record):
+    """New text of one completion."""
 
     kind: Literal["said"] = "said"
     order_id: int
@@ -65,13 +66,13 @@ class Said(Record):
     reasoning: str = ""
     content: str = ""
     num_tokens: int = 0
-    """That this piece took; an end of the turn counts."""
+    """Tokens since the previous delta, including an end-of-turn token."""
     finish: FinishReason | None = None
-    """Of its last piece."""
+    """Set in the last delta of a completion."""
 
 
 class Failed(Record):
-    """An order cannot be carried out or, without one, the model cannot be loaded."""
+    """A request failed or, without an id, the model cannot be loaded."""
 
     kind: Literal["failed"] = "failed"
     order_id: int | None = None
@@ -81,32 +82,52 @@ class Failed(Record):
 
     @classmethod
     def of(cls, error: TunixRTError, order_id: int | None = None) -> "Failed":
-        """An error, ready to travel."""
+        """The event that reports this error."""
         return cls(order_id=order_id, detail=error.detail, next_step=error.next_step, code=error.code)
 
     def error(self) -> TunixRTError:
-        """The error again; one that would need more than its words becomes a ServingError."""
+        """The reported error; a ServingError when its type cannot be rebuilt from its texts alone."""
         return _BY_CODE.get(self.code, ServingError)(self.detail, next_step=self.next_step)
 
 
-Report = Annotated[Ready | Begun | Said | Failed, Field(discriminator="kind")]
+Event = Annotated[Ready | RequestStarted | CompletionDelta | Failed, Field(discriminator="kind")]
 
-ORDERS: TypeAdapter[Order] = TypeAdapter(Order)
-REPORTS: TypeAdapter[Report] = TypeAdapter(Report)
+REQUESTS: TypeAdapter[Request] = TypeAdapter(Request)
+EVENTS: TypeAdapter[Event] = TypeAdapter(Event)
 
-_TRAVELLING: tuple[type[TunixRTError], ...] = (
-    InvalidInputError,
-    NotFoundError,
-    ConflictError,
-    DataError,
-    DeviceError,
-    DoesNotFitError,
-    DivergedError,
-    StorageError,
-)
-_BY_CODE = {kind.code: kind for kind in _TRAVELLING}
+_BY_CODE: dict[str, type[TunixRTError]] = {
+    error.code: error
+    for error in (
+        InvalidInputError,
+        NotFoundError,
+        ConflictError,
+        DataError,
+        DeviceError,
+        DoesNotFitError,
+        DivergedError,
+        StorageError,
+    )
+}
 
 
-def line_of(message: Record) -> bytes:
-    """The message as a line."""
+def to_line(message: Record) -> bytes:
+    """The message as one JSON line."""
     return message.model_dump_json(exclude_none=True).encode() + b"\n"
+
+
+@dataclass
+class PartialCompletion:
+    """The text of one completion so far."""
+
+    reasoning: str = ""
+    content: str = ""
+    num_tokens: int = 0
+    finish: FinishReason | None = None
+    """None until the model has finished, and for a completion that was stopped early."""
+
+    def add(self, delta: CompletionDelta) -> None:
+        """Append a delta."""
+        self.reasoning += delta.reasoning
+        self.content += delta.content
+        self.num_tokens += delta.num_tokens
+        self.finish = delta.finish or self.finish

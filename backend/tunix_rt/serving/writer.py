@@ -1,4 +1,4 @@
-"""Conversations to streamed completions, for many callers at once."""
+"""Generate streamed completions for many conversations at once."""
 
 import itertools
 from collections.abc import Generator as PythonGenerator
@@ -15,13 +15,19 @@ from tunix_rt.base.errors import (
 from tunix_rt.engines.generation.base import Generator, Piece, Prompt, refused
 from tunix_rt.engines.generation.text import TextStream, decode
 from tunix_rt.engines.types import Decoding, FailureCode
-from tunix_rt.serving.splitter import CompletionPiece, CompletionSplitter, StopFinder, starts_in_reasoning
+from tunix_rt.serving.splitter import CompletionPart, CompletionSplitter, StopFinder, starts_in_reasoning
 from tunix_rt.serving.types import ChatMessage, FinishReason
-from tunix_rt.serving.wire import Begun, Failed, Said, WriteOrder
+from tunix_rt.serving.wire import (
+    CompletionDelta,
+    Failed,
+    GenerateRequest,
+    PartialCompletion,
+    RequestStarted,
+)
 
-# Draws follow from the seed and the number of the choice alone: the same request gives the same text.
+# Sampling depends only on the seed and the index of the choice: the same request gives the same text.
 _PROMPT_KEY = "chat"
-# Enough to see how a template's generation prompt ends.
+# Enough to recognize how the generation prompt of a template ends.
 _NUM_LAST_TOKENS = 8
 
 _ERRORS: dict[FailureCode, tuple[type[TunixRTError], str]] = {
@@ -29,143 +35,131 @@ _ERRORS: dict[FailureCode, tuple[type[TunixRTError], str]] = {
     "prompt-too-long": (InvalidInputError, "Send fewer or shorter messages."),
     "out-of-memory": (DoesNotFitError, "Lower max_tokens, or serve the model on a larger device."),
     "non-finite": (DivergedError, "The weights are damaged or diverged; serve another version."),
-    "not-text": (ServingError, "The weights do not go with their tokenizer; serve another version."),
+    "not-text": (ServingError, "The weights do not match their tokenizer; serve another version."),
 }
 
 
 @dataclass(eq=False)
-class _Draft:
-    """One completion that is being written."""
+class _ActiveCompletion:
+    """One completion that is being generated."""
 
     order_id: int
     prompt: Prompt
     texts: TextStream
     stops: StopFinder
     splitter: CompletionSplitter
-    num_unsaid: int = 0
-    """Tokens that belong to no piece yet."""
-    parts: list[CompletionPiece] = field(default_factory=list)
+    num_unreported: int = 0
+    """Tokens that no delta has reported yet."""
+    parts: list[CompletionPart] = field(default_factory=list)
 
     def take(self, piece: Piece) -> FinishReason | None:
-        """Read a piece; the reason, if the completion has ended with it.
+        """Add tokens; returns the finish reason once the completion is complete.
 
         Raises:
-            TunixRTError: There will be no completion.
+            TunixRTError: Generation failed.
         """
         written = piece.written
         if written is not None and written.failure is not None:
             raise _error(written.failure, written.detail)
-        self.num_unsaid += len(piece.token_ids)
-        self._read(self.texts.add(piece.token_ids))
+        self.num_unreported += len(piece.token_ids)
+        self._add_text(self.texts.add(piece.token_ids))
         if written is not None and not self.stops.has_stopped:
-            self._read(self.texts.finish())
-        if self.stops.has_stopped:
-            return self._ended("stop")
-        if written is None:
+            self._add_text(self.texts.finish())
+        if written is None and not self.stops.has_stopped:
             return None
-        self.num_unsaid += written.has_ended
-        return self._ended("stop" if written.has_ended else "length")
+        self.parts += [*self.splitter.feed(self.stops.finish()), *self.splitter.finish()]
+        if self.stops.has_stopped or written is None:
+            return "stop"
+        self.num_unreported += written.has_ended
+        return "stop" if written.has_ended else "length"
 
-    def said(self, finish: FinishReason | None) -> list[Said]:
-        """What has become certain, one piece for each change between reasoning and answer."""
-        pieces = [
-            Said(
-                order_id=self.order_id,
-                choice=self.prompt.sample,
-                reasoning=part.text if part.kind == "reasoning" else "",
-                content=part.text if part.kind == "content" else "",
-            )
-            for part in self.parts
-        ]
-        if finish is not None or (self.num_unsaid and pieces):
-            last = pieces.pop() if pieces else Said(order_id=self.order_id, choice=self.prompt.sample)
-            pieces.append(last.model_copy(update={"num_tokens": self.num_unsaid, "finish": finish}))
-            self.num_unsaid = 0
+    def deltas(self, finish: FinishReason | None) -> list[CompletionDelta]:
+        """The text that is final, as one delta per switch between reasoning and answer."""
+        empty = CompletionDelta(order_id=self.order_id, choice=self.prompt.sample)
+        deltas = [empty.model_copy(update={part.kind: part.text}) for part in self.parts]
+        if finish is not None or (self.num_unreported and deltas):
+            last = deltas.pop() if deltas else empty
+            deltas.append(last.model_copy(update={"num_tokens": self.num_unreported, "finish": finish}))
+            self.num_unreported = 0
         self.parts = []
-        return pieces
+        return deltas
 
-    def _read(self, text: str | None) -> None:
+    def _add_text(self, text: str | None) -> None:
         if text is None:
-            raise _error("not-text", "The model wrote a token that its tokenizer does not have.")
+            raise _error("not-text", "The model generated a token that its tokenizer does not have.")
         self.parts += self.splitter.feed(self.stops.feed(text))
 
-    def _ended(self, finish: FinishReason) -> FinishReason:
-        self.parts += [*self.splitter.feed(self.stops.finish()), *self.splitter.finish()]
-        return finish
 
-
-class ChatWriter:
-    """A loaded model that carries out orders, as many at a time as its batches have rows."""
+class ChatBatcher:
+    """Generates for many requests at once with one loaded model."""
 
     def __init__(self, generator: Generator, *, max_rows: int) -> None:
-        """Take a loaded model; `max_rows` completions are written side by side."""
+        """Use a loaded model; up to `max_rows` completions share a batch, more wait for a free row."""
         self._encoder = generator.encoder
         self._architecture = generator.source.architecture
         self._live = generator.live(max_rows=max_rows)
-        self._drafts: dict[int, _Draft] = {}
+        self._active: dict[int, _ActiveCompletion] = {}
 
     @property
     def is_busy(self) -> bool:
-        """Whether anything is left to write."""
+        """Whether any completion is unfinished."""
         return self._live.is_busy
 
-    def begin(self, order: WriteOrder) -> Begun | Failed:
-        """Read an order; what it becomes is told by `advance`."""
+    def add(self, request: GenerateRequest) -> RequestStarted | Failed:
+        """Encode a request and queue its completions; `step` generates them."""
         markup = self._encoder.markup
         try:
-            token_ids = self._read(order)
+            token_ids = self._encode(request)
         except TunixRTError as error:
-            return Failed.of(error, order.order_id)
+            return Failed.of(error, request.order_id)
         end_of_prompt = decode(self._encoder, token_ids[-_NUM_LAST_TOKENS:]) or ""
         is_in_reasoning = starts_in_reasoning(end_of_prompt, markup)
-        for sample in range(order.decoding.num_samples):
+        for sample in range(request.decoding.num_samples):
             prompt = Prompt(_PROMPT_KEY, token_ids, sample)
-            self._drafts[id(prompt)] = _Draft(
-                order.order_id,
+            self._active[id(prompt)] = _ActiveCompletion(
+                request.order_id,
                 prompt,
                 TextStream(self._encoder),
-                StopFinder(order.stops),
+                StopFinder(request.stops),
                 CompletionSplitter(markup, is_in_reasoning=is_in_reasoning),
             )
-            self._live.add(prompt, order.decoding)
-        return Begun(order_id=order.order_id, num_prompt_tokens=len(token_ids))
+            self._live.add(prompt, request.decoding)
+        return RequestStarted(order_id=request.order_id, num_prompt_tokens=len(token_ids))
 
-    def drop(self, order_id: int) -> None:
-        """Write no more of an order; one that is not being written is no mistake."""
-        for draft in [draft for draft in self._drafts.values() if draft.order_id == order_id]:
-            self._forget(draft)
+    def cancel(self, order_id: int) -> None:
+        """Stop generating for a request; an unknown or finished one is ignored."""
+        for completion in [one for one in self._active.values() if one.order_id == order_id]:
+            self._remove(completion)
 
-    def advance(self) -> list[Said | Failed]:
-        """A few more tokens of everything, as texts."""
-        reports: list[Said | Failed] = []
+    def step(self) -> list[CompletionDelta | Failed]:
+        """Generate a few more tokens of every completion."""
+        events: list[CompletionDelta | Failed] = []
         for piece in self._live.advance():
-            draft = self._drafts.get(id(piece.prompt))
-            if draft is not None:
-                reports += self._taken(draft, piece)
-        return reports
+            completion = self._active.get(id(piece.prompt))
+            if completion is None:
+                continue
+            try:
+                finish = completion.take(piece)
+            except TunixRTError as error:
+                self.cancel(completion.order_id)
+                events.append(Failed.of(error, completion.order_id))
+                continue
+            if finish is not None:
+                self._remove(completion)
+            events += completion.deltas(finish)
+        return events
 
-    def _read(self, order: WriteOrder) -> list[int]:
-        """The conversation as token ids; an error where the template or the model cannot read it."""
-        markup = self._encoder.markup
-        token_ids = self._encoder.encode_messages([message.as_written(markup) for message in order.messages])
+    def _encode(self, request: GenerateRequest) -> list[int]:
+        messages = [message.to_template(self._encoder.markup) for message in request.messages]
+        token_ids = self._encoder.encode_messages(messages)
         failed = refused(Prompt(_PROMPT_KEY, token_ids), self._architecture)
         if failed is not None and failed.failure is not None:
             raise _error(failed.failure, failed.detail)
         return token_ids
 
-    def _taken(self, draft: _Draft, piece: Piece) -> list[Said] | list[Failed]:
-        try:
-            finish = draft.take(piece)
-        except TunixRTError as error:
-            self.drop(draft.order_id)
-            return [Failed.of(error, draft.order_id)]
-        if finish is not None:
-            self._forget(draft)
-        return draft.said(finish)
-
-    def _forget(self, draft: _Draft) -> None:
-        del self._drafts[id(draft.prompt)]
-        self._live.drop(draft.prompt)
+    def _remove(self, completion: _ActiveCompletion) -> None:
+        del self._active[id(completion.prompt)]
+        self._live.drop(completion.prompt)
 
 
 def _error(code: FailureCode, detail: str) -> TunixRTError:
@@ -173,67 +167,43 @@ def _error(code: FailureCode, detail: str) -> TunixRTError:
     return kind(detail, next_step=next_step)
 
 
-@dataclass
-class Answer:
-    """What the model has said so far."""
+class ChatSession:
+    """A conversation; every question is sent together with all earlier messages."""
 
-    reasoning: str = ""
-    content: str = ""
-    num_tokens: int = 0
-    finish: FinishReason | None = None
-    """None while it is being written, and when somebody stopped it."""
-
-    def add(self, said: Said) -> None:
-        """Take another piece."""
-        self.reasoning += said.reasoning
-        self.content += said.content
-        self.num_tokens += said.num_tokens
-        self.finish = said.finish
-
-    @property
-    def message(self) -> ChatMessage:
-        """As the next turn sees it."""
-        return ChatMessage(role="assistant", content=self.content, reasoning_content=self.reasoning or None)
-
-
-class Chat:
-    """Remembers what was said; every question is asked with all of it."""
-
-    def __init__(self, writer: ChatWriter, decoding: Decoding, *, system: str | None = None) -> None:
-        """Begin with an instruction, or with nothing."""
-        self._writer = writer
+    def __init__(self, batcher: ChatBatcher, decoding: Decoding, *, system: str | None = None) -> None:
+        """Start a conversation, optionally with a system message."""
+        self._batcher = batcher
         self._decoding = decoding
-        self._beginning = () if system is None else (ChatMessage(role="system", content=system),)
-        self._messages = self._beginning
+        self._opening = () if system is None else (ChatMessage(role="system", content=system),)
+        self._messages = self._opening
         self._ids = itertools.count()
 
-    def forget(self) -> None:
-        """Begin anew."""
-        self._messages = self._beginning
+    def reset(self) -> None:
+        """Forget everything but the system message."""
+        self._messages = self._opening
 
-    def ask(self, question: str) -> PythonGenerator[Answer, None, None]:
-        """The answer as it grows. Whoever stops listening stops it; what was said until then is remembered.
+    def ask(self, question: str) -> PythonGenerator[PartialCompletion, None, None]:
+        """Yield the answer as it grows. Closing the generator stops it and keeps the partial answer.
 
         Raises:
-            TunixRTError: The model cannot answer this; the question is forgotten.
+            TunixRTError: The model cannot answer; the question is not added to the conversation.
         """
         messages = (*self._messages, ChatMessage(role="user", content=question))
-        order = WriteOrder(order_id=next(self._ids), messages=messages, decoding=self._decoding)
-        begun = self._writer.begin(order)
-        if isinstance(begun, Failed):
-            raise begun.error()
-        answer = Answer()
+        request = GenerateRequest(order_id=next(self._ids), messages=messages, decoding=self._decoding)
+        started = self._batcher.add(request)
+        if isinstance(started, Failed):
+            raise started.error()
+        answer = PartialCompletion()
         try:
-            yield from self._growing(answer)
+            while self._batcher.is_busy:
+                for event in self._batcher.step():
+                    if isinstance(event, Failed):
+                        raise event.error()
+                    answer.add(event)
+                yield answer
         finally:
-            self._writer.drop(order.order_id)
+            self._batcher.cancel(request.order_id)
             if answer.num_tokens:
-                self._messages = (*messages, answer.message)
-
-    def _growing(self, answer: Answer) -> PythonGenerator[Answer, None, None]:
-        while self._writer.is_busy:
-            for report in self._writer.advance():
-                if isinstance(report, Failed):
-                    raise report.error()
-                answer.add(report)
-            yield answer
+                reasoning = answer.reasoning or None
+                reply = ChatMessage(role="assistant", content=answer.content, reasoning_content=reasoning)
+                self._messages = (*messages, reply)

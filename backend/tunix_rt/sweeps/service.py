@@ -11,7 +11,7 @@ from tunix_rt.base.files.atomic import storage_errors, write_atomically
 from tunix_rt.base.home import Home
 from tunix_rt.models.register import register_run
 from tunix_rt.models.store import ModelRepository
-from tunix_rt.models.types import ModelVersion, Remarks, parse_reference
+from tunix_rt.models.types import ModelVersion, VersionAnnotations, parse_reference
 from tunix_rt.runs.service import resume as resume_run
 from tunix_rt.runs.store.repository import RunRepository
 from tunix_rt.sweeps.advance import advance
@@ -136,8 +136,8 @@ def promote_best(
         NotFoundError: Its run was removed.
     """
     best = require_best(sweep)
-    remarks = Remarks(notes=notes, tags={SWEEP_TAG: sweep.sweep_id})
-    version = register_run(home, model, best.run_id, remarks=remarks).version
+    annotations = VersionAnnotations(notes=notes, tags={SWEEP_TAG: sweep.sweep_id})
+    version = register_run(home, model, best.run_id, annotations=annotations).version
     if alias is None:
         return version
     return ModelRepository(home.database).set_alias(parse_reference(version.reference), alias)

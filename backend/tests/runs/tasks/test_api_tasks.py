@@ -47,7 +47,7 @@ def test_what_cannot_be_done_is_refused_before_it_waits(client: TestClient, stor
     evaluation = {"kind": "evaluation", "model": "demo", "eval_set": "eval_v2"}
     for changes, status, said in [
         ({"model": "nobody"}, 404, "no model 'nobody'"),
-        ({"model": "../../etc"}, 404, "to ask"),
+        ({"model": "../../etc"}, 404, "to serve"),
         ({"eval_set": "nothing"}, 404, "no eval set"),
         ({"limit": 10_000}, 422, "fewer than 10000"),
     ]:

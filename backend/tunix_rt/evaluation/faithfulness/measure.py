@@ -118,7 +118,7 @@ def measure_faithfulness(
     )
     encoder = generator.encoder
     setup = FaithfulnessSetup(
-        model=model.identified(generator.source, lambda fraction: None),
+        model=model.identify(generator.source, lambda fraction: None),
         evalset=evalset.name,
         evalset_hash=evalset.content_hash,
         template_hash=encoder.template.sha256,

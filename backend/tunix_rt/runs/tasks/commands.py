@@ -13,7 +13,7 @@ from tunix_rt.engines.load import WritingEngine, chosen_engine
 from tunix_rt.engines.types import DeviceName, DeviceRequest, EngineName
 from tunix_rt.evaluation.evaluate import EvaluationRequest, evaluate
 from tunix_rt.evaluation.predict import EvaluationProgress
-from tunix_rt.models.commands import exported
+from tunix_rt.models.commands import run_export
 from tunix_rt.models.export import ExportRequest
 from tunix_rt.models.find import find_model, resolve
 from tunix_rt.runs.tasks import service
@@ -185,4 +185,4 @@ def _export(
         resolve(home, task.model), request.form, output, request.dtype, DeviceRequest(device)
     )
     view.show_line("packing and verifying" if request.form == "zip" else "loading the model")
-    return TaskResult(export=exported(home, options, request.engine, view.show_line))
+    return TaskResult(export=run_export(home, options, request.engine, view.show_line))

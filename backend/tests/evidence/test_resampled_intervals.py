@@ -1,0 +1,33 @@
+"""Bootstrap intervals may differ between NumPy versions; nothing else may."""
+
+from typing import Any
+
+import pytest
+
+from tunix_rt.evidence.check_run import RESAMPLING_TOLERANCE, is_within_resampling_error
+
+DRAWN = {"value": 0.5, "low": 0.4, "high": 0.6, "n": 100, "method": "bootstrap-by-item"}
+
+
+def _scores(**changes: Any) -> dict[str, Any]:
+    return {"overall": {"step_correctness": DRAWN | changes}}
+
+
+@pytest.mark.parametrize(("end", "again"), [("low", 0.41), ("low", 0.39), ("high", 0.615)])
+def test_ends_may_differ_by_resampling_error(end: str, again: float) -> None:
+    assert is_within_resampling_error(_scores(), f"overall.step_correctness.{end}", again)
+
+
+@pytest.mark.parametrize(
+    ("changes", "key", "again"),
+    [
+        ({}, "low", 0.4 + 1.1 * RESAMPLING_TOLERANCE * 0.2),
+        ({}, "high", 0.4),
+        ({}, "high", None),
+        ({}, "value", 0.501),
+        ({}, "n", 101),
+        ({"method": "wilson"}, "low", 0.401),
+    ],
+)
+def test_everything_else_must_be_equal(changes: dict[str, Any], key: str, again: object) -> None:
+    assert not is_within_resampling_error(_scores(**changes), f"overall.step_correctness.{key}", again)
