@@ -10,12 +10,12 @@ from tunix_rt.base.terminal.output import err, out, print_json
 from tunix_rt.engines.planning.service import PlanOptions, PlanProgress, plan_recipe
 from tunix_rt.engines.planning.targets import TARGET_NAMES, find_target
 from tunix_rt.engines.planning.views import CompilingLine, print_estimate, print_plan
-from tunix_rt.engines.select import AskedEngine
+from tunix_rt.engines.select import RequestedEngine
 from tunix_rt.engines.types import EngineName
 from tunix_rt.recipes.load import Flag, load_recipe
 
 EngineOption = Annotated[
-    AskedEngine,
+    RequestedEngine,
     typer.Option("--engine", help="auto takes the one that suits this machine, and says why."),
 ]
 

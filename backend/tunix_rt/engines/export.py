@@ -13,7 +13,7 @@ from tunix_rt.engines.weights.sources import ModelSource
 from tunix_rt.recipes.types import FloatFormat, Recipe, ShardingSection
 from tunix_rt.tokenization.encoding import TraceEncoder
 
-AskedFormat = FloatFormat | Literal["auto"]
+RequestedFormat = FloatFormat | Literal["auto"]
 
 
 class ExportingEngine(GeneratingEngine, Protocol):
@@ -27,7 +27,7 @@ class ExportingEngine(GeneratingEngine, Protocol):
             DataError: It is damaged.
         """
 
-    def merge_adapter(self, request: GeneratorRequest, directory: Path, dtype: AskedFormat) -> None:
+    def merge_adapter(self, request: GeneratorRequest, directory: Path, dtype: RequestedFormat) -> None:
         """Write the request's model with its adapter added: summed in float32, rounded once to `dtype`."""
 
 
@@ -47,7 +47,7 @@ def recipe_of_checkpoint(job: TrainingJob) -> Recipe:
     return recipe.model_copy(update={"sharding": ShardingSection(), "training": training})
 
 
-def merged_format(source: ModelSource, asked: AskedFormat) -> FloatFormat:
+def merged_format(source: ModelSource, asked: RequestedFormat) -> FloatFormat:
     """The number format of a merged model: as asked for, else that of the model below the adapter."""
     if asked != "auto":
         return asked

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tunix_rt.engines.generation.base import Generator, GeneratorRequest
-from tunix_rt.engines.select import AskedEngine, EngineChoice, choose_engine, this_machine
+from tunix_rt.engines.select import EngineChoice, RequestedEngine, choose_engine, this_machine
 from tunix_rt.engines.types import DeviceName, EngineName
 
 if TYPE_CHECKING:
@@ -13,7 +13,11 @@ if TYPE_CHECKING:
 
 
 def chosen_engine(
-    asked: AskedEngine, device: DeviceName, *, resumed: EngineName | None = None, is_torchrun: bool = False
+    asked: RequestedEngine,
+    device: DeviceName,
+    *,
+    resumed: EngineName | None = None,
+    is_torchrun: bool = False,
 ) -> EngineChoice:
     """The engine for this machine, or an error that says how to install it."""
     return choose_engine(asked, device, this_machine(), resumed=resumed, is_torchrun=is_torchrun)
@@ -31,7 +35,7 @@ def load_engine(choice: EngineChoice) -> "JaxEngine | TorchEngine":
 
 
 @dataclass(frozen=True)
-class WritingEngine:
+class LazyEngine:
     """An engine that was chosen to write, imported when it loads a model.
 
     Whatever is wrong with the rest of a command line is said before that, and what trains is never imported.

@@ -104,7 +104,7 @@ def torch_cuda_version() -> str | None:
     return None if version is None else str(version)
 
 
-AskedEngine = Literal["auto", "jax", "torch"]
+RequestedEngine = Literal["auto", "jax", "torch"]
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class EngineChoice:
 
 
 def choose_engine(
-    asked: AskedEngine,
+    asked: RequestedEngine,
     device: DeviceName,
     machine: Machine,
     *,
@@ -154,7 +154,7 @@ _TITLES: dict[EngineName, str] = {"jax": "JAX", "torch": "PyTorch"}
 
 
 def _choice(
-    asked: AskedEngine, device: DeviceName, machine: Machine, resumed: EngineName | None
+    asked: RequestedEngine, device: DeviceName, machine: Machine, resumed: EngineName | None
 ) -> EngineChoice:
     if asked != "auto":
         return EngineChoice(asked, f"--engine {asked}")

@@ -15,8 +15,8 @@ from tunix_rt.datasets import views as data_view
 from tunix_rt.datasets.evalsets import evalset_paths
 from tunix_rt.datasets.service import verify_dataset
 from tunix_rt.engines.commands import EngineOption
-from tunix_rt.engines.load import WritingEngine, chosen_engine
-from tunix_rt.engines.select import AskedEngine
+from tunix_rt.engines.load import LazyEngine, chosen_engine
+from tunix_rt.engines.select import RequestedEngine
 from tunix_rt.engines.types import Decoding, DeviceName, DeviceRequest
 from tunix_rt.evaluation.evaluate import EvaluationRequest, evaluate, evaluation_dir
 from tunix_rt.evaluation.files import EVALUATION_FILE
@@ -183,7 +183,7 @@ def run(
     evaluate_and_show(request, engine, as_json=as_json)
 
 
-def evaluate_and_show(request: EvaluationRequest, engine: AskedEngine, *, as_json: bool) -> None:
+def evaluate_and_show(request: EvaluationRequest, engine: RequestedEngine, *, as_json: bool) -> None:
     """Evaluate and print the result. Exit 1 when it says nothing about the model."""
     with opened_home() as home:
         evaluation = evaluated(home, request, engine)
@@ -191,13 +191,13 @@ def evaluate_and_show(request: EvaluationRequest, engine: AskedEngine, *, as_jso
         show(home, evaluation, place, as_json=as_json)
 
 
-def evaluated(home: Home, request: EvaluationRequest, asked: AskedEngine) -> Evaluation:
+def evaluated(home: Home, request: EvaluationRequest, asked: RequestedEngine) -> Evaluation:
     """Evaluate, shown on standard error. Ctrl-C says what is kept and how to go on."""
     choice = chosen_engine(asked, request.device.name)
     note(str(choice))
     with EvaluationBar(err) as bar:
         try:
-            return evaluate(home, WritingEngine(choice.name), request, bar)
+            return evaluate(home, LazyEngine(choice.name), request, bar)
         except KeyboardInterrupt as error:
             note(f"stopped; {bar.num_done:,} texts are kept. The same command goes on where it stopped.")
             raise typer.Exit(130) from error

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from tunix_rt.base.errors import ConflictError, DataError
 from tunix_rt.datasets.types import EvalItem
-from tunix_rt.engines.generation.base import GeneratingEngine, Generator, GeneratorRequest, Prompt, Written
+from tunix_rt.engines.generation.base import Completion, GeneratingEngine, Generator, GeneratorRequest, Prompt
 from tunix_rt.engines.generation.text import decode
 from tunix_rt.engines.types import Decoding
 from tunix_rt.evaluation.files import EvaluationDir, GenerationKey
@@ -48,12 +48,14 @@ def generate(
     prompts, refused = _prompts(encoder, items, asking.decoding.num_samples, done)
     if refused:
         yield refused
-    written = generator.write(prompts, asking.decoding, batch_size=asking.batch_size, on_note=asking.on_note)
+    written = generator.generate(
+        prompts, asking.decoding, batch_size=asking.batch_size, on_note=asking.on_note
+    )
     for batch in written:
         yield [generation_of(encoder, one) for one in batch]
 
 
-def generation_of(encoder: TraceEncoder, written: Written) -> Generation:
+def generation_of(encoder: TraceEncoder, written: Completion) -> Generation:
     """The record of a completion, or of the reason why there is none."""
     if written.failure is not None:
         return _failed(written, GenerationFailure(code=written.failure, detail=written.detail))
@@ -73,7 +75,7 @@ def generation_of(encoder: TraceEncoder, written: Written) -> Generation:
     )
 
 
-def _failed(written: Written, failure: GenerationFailure) -> Generation:
+def _failed(written: Completion, failure: GenerationFailure) -> Generation:
     prompt = written.prompt
     return Generation(
         item_id=prompt.key,
@@ -103,7 +105,7 @@ def _prompts(
     return prompts, refused
 
 
-def _num_reasoning_tokens(encoder: TraceEncoder, written: Written, text: str) -> int:
+def _num_reasoning_tokens(encoder: TraceEncoder, written: Completion, text: str) -> int:
     """How many tokens end before the answer begins; all of them where nothing says where that is."""
     token_ids = written.token_ids
     position = text.find(_ANSWER_MARKS[encoder.markup])

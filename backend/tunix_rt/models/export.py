@@ -18,7 +18,7 @@ from tunix_rt.base.files.atomic import (
 )
 from tunix_rt.base.files.copies import PIECE_BYTES, copy_file, file_digest, stream_digest, zip_pieces
 from tunix_rt.base.home import Home
-from tunix_rt.engines.export import AskedFormat, ExportingEngine
+from tunix_rt.engines.export import ExportingEngine, RequestedFormat
 from tunix_rt.engines.generation.base import GeneratingEngine, Generator, GeneratorRequest, Prompt
 from tunix_rt.engines.types import Decoding, DeviceRequest
 from tunix_rt.models.card import card_of
@@ -76,7 +76,7 @@ def _written(generator: Generator) -> Sequence[tuple[int, ...]]:
     encode = generator.encoder.encode_prompt
     prompts = [Prompt(text, encode(text)) for text in PARITY_PROMPTS]
     tokens: dict[str, tuple[int, ...]] = {}
-    for finished in generator.write(prompts, Decoding(max_new_tokens=NUM_PARITY_TOKENS)):
+    for finished in generator.generate(prompts, Decoding(max_new_tokens=NUM_PARITY_TOKENS)):
         for written in finished:
             if written.failure is not None:
                 raise TunixRTError(
@@ -151,7 +151,7 @@ class ExportRequest:
     form: ExportForm
     output: Path
     """A directory that is not there yet; of a zip, the file."""
-    dtype: AskedFormat = "auto"
+    dtype: RequestedFormat = "auto"
     """Of merged weights. auto: as the base model has them."""
     device: DeviceRequest = field(default_factory=DeviceRequest)
 

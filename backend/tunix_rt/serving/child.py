@@ -16,8 +16,8 @@ from tunix_rt.base.errors import TunixRTError
 from tunix_rt.base.records import Record
 from tunix_rt.base.settings import load_settings
 from tunix_rt.engines.generation.base import GeneratingEngine, Generator, GeneratorRequest
-from tunix_rt.engines.load import WritingEngine, chosen_engine
-from tunix_rt.engines.select import AskedEngine
+from tunix_rt.engines.load import LazyEngine, chosen_engine
+from tunix_rt.engines.select import RequestedEngine
 from tunix_rt.engines.types import DeviceName, DeviceRequest, EngineName
 from tunix_rt.models.find import ModelToEvaluate, find_model
 from tunix_rt.serving.wire import ORDERS, DropOrder, Failed, Order, Ready, line_of
@@ -77,7 +77,7 @@ def _receive(writer: ChatWriter, order: Order, reports: ReportWriter) -> None:
 class Place:
     """Where a model is loaded, and how it is talked to where that is not its own way."""
 
-    engine: AskedEngine = "auto"
+    engine: RequestedEngine = "auto"
     device: DeviceRequest = field(default_factory=DeviceRequest)
     chat_template: str | None = None
     """None: the model's own."""
@@ -88,7 +88,7 @@ class Place:
 class StartEngine(Protocol):
     """Loads an engine: only the command line knows both of them."""
 
-    def __call__(self, asked: AskedEngine, device: DeviceRequest) -> GeneratingEngine:
+    def __call__(self, asked: RequestedEngine, device: DeviceRequest) -> GeneratingEngine:
         """The engine that was asked for, or the one that suits this machine."""
 
 
@@ -137,9 +137,9 @@ def main() -> int:
     return 0
 
 
-def start_engine(asked: AskedEngine, device: DeviceRequest) -> GeneratingEngine:
+def start_engine(asked: RequestedEngine, device: DeviceRequest) -> GeneratingEngine:
     """The engine that was asked for, or the one that suits this machine."""
-    return WritingEngine(chosen_engine(asked, device.name).name)
+    return LazyEngine(chosen_engine(asked, device.name).name)
 
 
 def _private_stdout() -> BinaryIO:
@@ -152,7 +152,7 @@ def _private_stdout() -> BinaryIO:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="The process of one served model.")
     parser.add_argument("model")
-    parser.add_argument("--engine", choices=get_args(AskedEngine), default="auto")
+    parser.add_argument("--engine", choices=get_args(RequestedEngine), default="auto")
     parser.add_argument("--device", choices=get_args(DeviceName), default="auto")
     parser.add_argument("--max-rows", type=int, default=8)
     return parser

@@ -12,7 +12,7 @@ from tunix_rt.base.errors import (
     ServingError,
     TunixRTError,
 )
-from tunix_rt.engines.generation.base import Generator, Piece, Prompt, refused
+from tunix_rt.engines.generation.base import Generator, Prompt, TokenDelta, prompt_failure
 from tunix_rt.engines.generation.text import TextStream, decode
 from tunix_rt.engines.types import Decoding, FailureCode
 from tunix_rt.serving.splitter import CompletionPiece, CompletionSplitter, StopFinder, starts_in_reasoning
@@ -46,13 +46,13 @@ class _Draft:
     """Tokens that belong to no piece yet."""
     parts: list[CompletionPiece] = field(default_factory=list)
 
-    def take(self, piece: Piece) -> FinishReason | None:
+    def take(self, piece: TokenDelta) -> FinishReason | None:
         """Read a piece; the reason, if the completion has ended with it.
 
         Raises:
             TunixRTError: There will be no completion.
         """
-        written = piece.written
+        written = piece.completion
         if written is not None and written.failure is not None:
             raise _error(written.failure, written.detail)
         self.num_unsaid += len(piece.token_ids)
@@ -101,7 +101,7 @@ class ChatWriter:
         """Take a loaded model; `max_rows` completions are written side by side."""
         self._encoder = generator.encoder
         self._architecture = generator.source.architecture
-        self._live = generator.live(max_rows=max_rows)
+        self._live = generator.stream(max_rows=max_rows)
         self._drafts: dict[int, _Draft] = {}
 
     @property
@@ -148,12 +148,12 @@ class ChatWriter:
         """The conversation as token ids; an error where the template or the model cannot read it."""
         markup = self._encoder.markup
         token_ids = self._encoder.encode_messages([message.as_written(markup) for message in order.messages])
-        failed = refused(Prompt(_PROMPT_KEY, token_ids), self._architecture)
+        failed = prompt_failure(Prompt(_PROMPT_KEY, token_ids), self._architecture)
         if failed is not None and failed.failure is not None:
             raise _error(failed.failure, failed.detail)
         return token_ids
 
-    def _taken(self, draft: _Draft, piece: Piece) -> list[Said] | list[Failed]:
+    def _taken(self, draft: _Draft, piece: TokenDelta) -> list[Said] | list[Failed]:
         try:
             finish = draft.take(piece)
         except TunixRTError as error:

@@ -12,9 +12,9 @@ from support.generation import loaded, random_prompts, write
 from support.tiny_models import architecture_of, engine_params, tiny_model
 from support.torch_generation import torch_model
 
-from tunix_rt.engines.generation.base import Piece, Prompt
-from tunix_rt.engines.generation.scheduler import Batch, Newcomers, WritingModel
-from tunix_rt.engines.generation.streaming import MAX_BATCHES, STEPS_PER_PIECE, LiveBatches
+from tunix_rt.engines.generation.base import Prompt, TokenDelta
+from tunix_rt.engines.generation.scheduler import Batch, DecodingModel, PrefillBatch
+from tunix_rt.engines.generation.streaming import MAX_BATCHES, STEPS_PER_DELTA, StreamingBatches
 from tunix_rt.engines.types import Decoding
 from tunix_rt.engines.weights.architecture import Architecture
 
@@ -31,7 +31,7 @@ def architecture() -> Architecture:
 @pytest.fixture(scope="module", params=["jax", "torch"])
 def model(
     request: pytest.FixtureRequest, architecture: Architecture, tmp_path_factory: pytest.TempPathFactory
-) -> WritingModel:
+) -> DecodingModel:
     reference = tiny_model("llama")
     name: Literal["jax", "torch"] = request.param
     if name == "jax":
@@ -46,7 +46,7 @@ def prompts(architecture: Architecture) -> list[Prompt]:
     return random_prompts(LENGTHS, architecture.vocab_size)
 
 
-def read_on(live: LiveBatches) -> list[Piece]:
+def read_on(live: StreamingBatches) -> list[TokenDelta]:
     """All that is written until nothing is left to write."""
     pieces = []
     while live.is_busy:
@@ -54,38 +54,40 @@ def read_on(live: LiveBatches) -> list[Piece]:
     return pieces
 
 
-def tokens_of(prompt: Prompt, pieces: Iterable[Piece]) -> tuple[int, ...]:
+def tokens_of(prompt: Prompt, pieces: Iterable[TokenDelta]) -> tuple[int, ...]:
     return tuple(token for piece in pieces if piece.prompt is prompt for token in piece.token_ids)
 
 
 def test_what_is_read_along_is_what_write_gives(
-    model: WritingModel, architecture: Architecture, prompts: list[Prompt]
+    model: DecodingModel, architecture: Architecture, prompts: list[Prompt]
 ) -> None:
-    live = LiveBatches(model, architecture, max_rows=2)
+    live = StreamingBatches(model, architecture, max_rows=2)
     decodings = [GREEDY, DRAWN, GREEDY, DRAWN, GREEDY]
-    pieces: list[Piece] = []
+    pieces: list[TokenDelta] = []
     for prompt, decoding in zip(prompts, decodings, strict=True):
         live.add(prompt, decoding)  # the others are being written meanwhile
         pieces += live.advance()
     pieces += read_on(live)
     for prompt, decoding in zip(prompts, decodings, strict=True):
         [alone] = write(model, [prompt], num_rows=2, **decoding.model_dump()).values()
-        assert [piece.written for piece in pieces if piece.prompt is prompt and piece.written] == [alone]
+        assert [piece.completion for piece in pieces if piece.prompt is prompt and piece.completion] == [
+            alone
+        ]
         assert tokens_of(prompt, pieces) == alone.token_ids
 
 
 def test_a_reader_sees_a_few_tokens_at_a_time(
-    model: WritingModel, architecture: Architecture, prompts: list[Prompt]
+    model: DecodingModel, architecture: Architecture, prompts: list[Prompt]
 ) -> None:
-    live = LiveBatches(model, architecture, max_rows=2)
+    live = StreamingBatches(model, architecture, max_rows=2)
     live.add(prompts[0], GREEDY)
-    assert [len(piece.token_ids) for piece in read_on(live)] == [STEPS_PER_PIECE, STEPS_PER_PIECE, 2]
+    assert [len(piece.token_ids) for piece in read_on(live)] == [STEPS_PER_DELTA, STEPS_PER_DELTA, 2]
 
 
 def test_a_dropped_prompt_is_never_heard_of_again_and_its_row_is_free(
-    model: WritingModel, architecture: Architecture, prompts: list[Prompt]
+    model: DecodingModel, architecture: Architecture, prompts: list[Prompt]
 ) -> None:
-    live = LiveBatches(model, architecture, max_rows=2)
+    live = StreamingBatches(model, architecture, max_rows=2)
     for prompt in prompts[:4]:
         live.add(prompt, GREEDY)
     live.advance()
@@ -98,13 +100,13 @@ def test_a_dropped_prompt_is_never_heard_of_again_and_its_row_is_free(
 
 
 def test_a_prompt_that_the_model_cannot_read_fails_alone(
-    model: WritingModel, architecture: Architecture, prompts: list[Prompt]
+    model: DecodingModel, architecture: Architecture, prompts: list[Prompt]
 ) -> None:
-    live = LiveBatches(model, architecture, max_rows=2)
+    live = StreamingBatches(model, architecture, max_rows=2)
     too_long = Prompt("too-long", [1] * architecture.max_positions)
     for prompt in (too_long, prompts[0]):
         live.add(prompt, GREEDY)
-    ended = {piece.prompt.key: piece.written for piece in read_on(live) if piece.written}
+    ended = {piece.prompt.key: piece.completion for piece in read_on(live) if piece.completion}
     assert ended["too-long"].failure == "prompt-too-long"
     assert len(ended["prompt-0"].token_ids) == GREEDY.max_new_tokens
 
@@ -115,11 +117,11 @@ class SevenRows:
     def __init__(self, num_rows: int) -> None:
         self._num_rows = num_rows
 
-    def admit(self, new: Newcomers, num_rows: int) -> None:
+    def prefill(self, new: PrefillBatch, num_rows: int) -> None:
         assert len(new.rows) <= num_rows
 
     def advance(self, num_awaited: int) -> NDArray[Any]:
-        return np.full((STEPS_PER_PIECE, self._num_rows), 7)
+        return np.full((STEPS_PER_DELTA, self._num_rows), 7)
 
 
 @dataclass
@@ -135,7 +137,7 @@ class SevenModel:
         return 64
 
     def batch(
-        self, decoding: Decoding, *, num_rows: int, num_slots: int, steps_per_look: int = STEPS_PER_PIECE
+        self, decoding: Decoding, *, num_rows: int, num_slots: int, steps_per_sync: int = STEPS_PER_DELTA
     ) -> Batch:
         if self.num_refusals:
             self.num_refusals -= 1
@@ -158,7 +160,7 @@ def test_a_batch_that_nobody_uses_is_kept_until_another_needs_its_place(
     architecture: Architecture, prompts: list[Prompt]
 ) -> None:
     model = SevenModel()
-    live = LiveBatches(model, architecture, max_rows=2)
+    live = StreamingBatches(model, architecture, max_rows=2)
     first, *others = temperatures(MAX_BATCHES + 1)
     for decoding in (first, first, *others, first):
         live.add(prompts[0], decoding)
@@ -169,7 +171,7 @@ def test_a_batch_that_nobody_uses_is_kept_until_another_needs_its_place(
 def test_a_prompt_waits_while_all_batches_are_in_use(
     architecture: Architecture, prompts: list[Prompt]
 ) -> None:
-    live = LiveBatches(SevenModel(), architecture, max_rows=2)
+    live = StreamingBatches(SevenModel(), architecture, max_rows=2)
     for prompt, decoding in zip(prompts, temperatures(MAX_BATCHES + 1), strict=True):
         live.add(prompt, decoding)
     assert len({piece.prompt.key for piece in live.advance()}) == MAX_BATCHES
@@ -178,13 +180,13 @@ def test_a_prompt_waits_while_all_batches_are_in_use(
 
 def test_without_memory_prompts_fail_and_say_so(architecture: Architecture, prompts: list[Prompt]) -> None:
     model = SevenModel()
-    live = LiveBatches(model, architecture, max_rows=2)
+    live = StreamingBatches(model, architecture, max_rows=2)
     live.add(prompts[0], GREEDY)
     live.advance()
     model.num_refusals = 1
     for prompt in prompts[1:3]:
         live.add(prompt, DRAWN)
-    ended = {piece.prompt.key: piece.written for piece in read_on(live) if piece.written}
+    ended = {piece.prompt.key: piece.completion for piece in read_on(live) if piece.completion}
     assert [ended[key].failure for key in ("prompt-1", "prompt-2")] == ["out-of-memory"] * 2
     assert ended["prompt-0"].token_ids == (7,) * GREEDY.max_new_tokens
 
@@ -193,7 +195,7 @@ def test_batches_that_nobody_uses_leave_their_memory_to_the_next(
     architecture: Architecture, prompts: list[Prompt]
 ) -> None:
     model = SevenModel()
-    live = LiveBatches(model, architecture, max_rows=2)
+    live = StreamingBatches(model, architecture, max_rows=2)
     live.add(prompts[0], GREEDY)
     read_on(live)
     model.num_refusals = 1

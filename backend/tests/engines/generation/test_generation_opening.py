@@ -14,7 +14,7 @@ import torch
 from support.encoders import write_tokenizer
 
 from tunix_rt.base.errors import DataError, InvalidInputError, NotFoundError, TunixRTError
-from tunix_rt.engines.generation.base import GeneratorRequest, Prompt, Written
+from tunix_rt.engines.generation.base import Completion, GeneratorRequest, Prompt
 from tunix_rt.engines.generation.generator import BatchGenerator
 from tunix_rt.engines.jax.export import export_model
 from tunix_rt.engines.jax.generation import generator as jax_opening
@@ -88,8 +88,8 @@ def opened(open_generator: Open, directory: Path, **request: Any) -> AnyGenerato
     return open_generator(GeneratorRequest(ModelSection(name=str(directory)), device=CPU, **request))
 
 
-def written(generator: AnyGenerator, *prompts: Prompt) -> list[Written]:
-    return [one for finished in generator.write(prompts, Decoding(max_new_tokens=8)) for one in finished]
+def written(generator: AnyGenerator, *prompts: Prompt) -> list[Completion]:
+    return [one for finished in generator.generate(prompts, Decoding(max_new_tokens=8)) for one in finished]
 
 
 def test_random_weights_are_those_that_training_with_jax_starts_from(source: ModelSource) -> None:
@@ -167,7 +167,7 @@ def test_a_short_model_cuts_off_what_it_cannot_hold(open_generator: Open, source
 def test_a_batch_of_nothing_is_refused(open_generator: Open) -> None:
     generator = open_generator(GeneratorRequest(TINY, device=CPU))
     with pytest.raises(InvalidInputError, match="writes nothing"):
-        list(generator.write([Prompt("a", [1])], Decoding(), batch_size=0))
+        list(generator.generate([Prompt("a", [1])], Decoding(), batch_size=0))
 
 
 def without(models: Path, tmp_path: Path, *names: str) -> Path:

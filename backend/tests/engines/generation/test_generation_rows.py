@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tunix_rt.engines.generation.scheduler import Room, cache_numbers_per_row, default_rows
+from tunix_rt.engines.generation.scheduler import DeviceMemory, cache_numbers_per_row, default_rows
 from tunix_rt.engines.weights.sources import resolve_model
 from tunix_rt.recipes.types import ModelSection
 
@@ -12,10 +12,10 @@ ARCHITECTURE = resolve_model(ModelSection(name="tiny-llama", weights="random")).
 NUM_SLOTS = 1024
 CACHE_BYTES = 2 * cache_numbers_per_row(ARCHITECTURE, NUM_SLOTS)
 LOGIT_BYTES = 12 * ARCHITECTURE.vocab_size
-GPU = Room("gpu", num_devices=1, memory_bytes=2**40, weight_bytes=0)
+GPU = DeviceMemory("gpu", num_devices=1, memory_bytes=2**40, weight_bytes=0)
 
 
-def rows_of(room: Room) -> int:
+def rows_of(room: DeviceMemory) -> int:
     return default_rows(room, ARCHITECTURE, num_slots=NUM_SLOTS, bytes_per_number=2)
 
 

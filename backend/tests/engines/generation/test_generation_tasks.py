@@ -3,11 +3,11 @@
 import pytest
 
 from tunix_rt.engines.generation.base import Prompt
-from tunix_rt.engines.generation.scheduler import Task, grouped, next_to_admit, size_for, slots_for
+from tunix_rt.engines.generation.scheduler import DecodeRequest, grouped, next_prefill, size_for, slots_for
 
 
-def a_task(num_prompt_tokens: int, length: int) -> Task:
-    return Task(Prompt(f"{num_prompt_tokens}", [1] * num_prompt_tokens), length)
+def a_task(num_prompt_tokens: int, length: int) -> DecodeRequest:
+    return DecodeRequest(Prompt(f"{num_prompt_tokens}", [1] * num_prompt_tokens), length)
 
 
 @pytest.mark.parametrize(("num_tokens", "size"), [(1, 32), (32, 32), (33, 64), (130, 256), (256, 256)])
@@ -36,5 +36,5 @@ def test_prompts_are_grouped_by_what_they_may_become_longest_first() -> None:
 
 def test_prompts_that_are_read_together_have_one_size() -> None:
     waiting = [a_task(40, 64), a_task(33, 64), a_task(32, 64), a_task(5, 64)]
-    assert next_to_admit(waiting, 4) == waiting[:2]
-    assert next_to_admit(waiting, 1) == waiting[:1]
+    assert next_prefill(waiting, 4) == waiting[:2]
+    assert next_prefill(waiting, 1) == waiting[:1]

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from tunix_rt.engines.generation.base import Prompt
 from tunix_rt.engines.generation.scheduler import noise_key
-from tunix_rt.engines.jax.generation.steps import Choice, choose_tokens, is_in_nucleus
+from tunix_rt.engines.jax.generation.steps import SamplingParams, choose_tokens, is_in_nucleus
 
 PROBABILITIES = np.array([0.5, 0.25, 0.15, 0.07, 0.03])
 NUM_DRAWS = 4_000
@@ -22,7 +22,7 @@ def draws(temperature: float, top_p: float = 1.0, *, num_positions: int = 1) -> 
     keys_and_positions = [(key, position) for key in keys for position in range(num_positions)]
     return np.asarray(
         jax.jit(choose_tokens, static_argnums=0)(
-            Choice(temperature, top_p),
+            SamplingParams(temperature, top_p),
             jnp.tile(jnp.log(jnp.asarray(PROBABILITIES, jnp.float32)), (NUM_DRAWS, 1)),
             jnp.asarray([key for key, _ in keys_and_positions]),
             jnp.asarray([position for _, position in keys_and_positions]),

@@ -11,9 +11,9 @@ from tunix_rt.engines.planning.compile import (
     CompiledStep,
     CompileRequest,
     StoredBytes,
+    cache_step,
     cached_step,
     compiler_versions,
-    keep_step,
 )
 from tunix_rt.engines.planning.fixes import find_fixes
 from tunix_rt.engines.planning.service import PlanOptions, PlanProgress, plan_recipe
@@ -41,7 +41,7 @@ def request_of(**keys: object) -> CompileRequest:
 
 def test_what_was_kept_is_found_again(tmp_path: Path) -> None:
     assert cached_step(tmp_path, request_of()) is None
-    keep_step(tmp_path, request_of(), STEP)
+    cache_step(tmp_path, request_of(), STEP)
     assert cached_step(tmp_path, request_of()) == STEP
 
 
@@ -63,12 +63,12 @@ def test_what_was_kept_is_found_again(tmp_path: Path) -> None:
 def test_only_keys_that_shape_the_step_make_it_another(
     tmp_path: Path, key: str, value: object, is_same: bool
 ) -> None:
-    keep_step(tmp_path, request_of(), STEP)
+    cache_step(tmp_path, request_of(), STEP)
     assert (cached_step(tmp_path, request_of(**{key: value})) is not None) == is_same
 
 
 def test_a_damaged_file_is_as_good_as_none(tmp_path: Path) -> None:
-    keep_step(tmp_path, request_of(), STEP)
+    cache_step(tmp_path, request_of(), STEP)
     [file] = tmp_path.iterdir()
     file.write_text('{"fits": tr')
     assert cached_step(tmp_path, request_of()) is None
@@ -80,11 +80,11 @@ def test_verified_changes_carry_the_compilers_figure_and_those_that_do_not_fit_a
     settings, small = Settings(home=tmp_path), replace(find_target("cpu"), memory_bytes=11_000_000)
     asked = request_of(**{"training.donate_buffers": False, "data.row_length": 64})
     architecture = resolve_model(asked.recipe.model, needs_weights=False).architecture
-    keep_step(settings.plans_dir, asked, STEP.model_copy(update={"total_bytes": 20_000_000}))
+    cache_step(settings.plans_dir, asked, STEP.model_copy(update={"total_bytes": 20_000_000}))
     kept, *dropped = find_fixes(asked.recipe, architecture, small, Workload())
     for fixed, total_bytes in [(kept, 10_000_000), *((fixed, 12_000_000) for fixed in dropped)]:
         request = asked.model_copy(update={"recipe": fixed.recipe})
-        keep_step(settings.plans_dir, request, STEP.model_copy(update={"total_bytes": total_bytes}))
+        cache_step(settings.plans_dir, request, STEP.model_copy(update={"total_bytes": total_bytes}))
 
     options = PlanOptions(verifies_fixes=True)
     plan = plan_recipe(settings, asked.recipe, small, options, PlanProgress())

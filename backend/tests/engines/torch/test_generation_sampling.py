@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from tunix_rt.engines.generation.base import Prompt
 from tunix_rt.engines.generation.scheduler import noise_key
-from tunix_rt.engines.torch.generation.generator import Choice, choose_tokens, draws_of, is_in_nucleus
+from tunix_rt.engines.torch.generation.generator import SamplingParams, choose_tokens, draws_of, is_in_nucleus
 
 PROBABILITIES = np.array([0.5, 0.25, 0.15, 0.07, 0.03])
 NUM_DRAWS = 4_000
@@ -20,7 +20,7 @@ def draws(temperature: float, top_p: float = 1.0, *, num_positions: int = 1) -> 
     keys = [noise_key(Prompt(str(number), [0]), seed=11) for number in range(NUM_DRAWS // num_positions)]
     logits = torch.tensor(np.log(PROBABILITIES), dtype=torch.float32).tile((NUM_DRAWS, 1))
     numbers = draws_of(keys, num_positions).flatten()
-    return choose_tokens(Choice(temperature, top_p), logits, numbers).numpy()
+    return choose_tokens(SamplingParams(temperature, top_p), logits, numbers).numpy()
 
 
 def chi_square(tokens: NDArray[np.int64], probabilities: NDArray[np.float64]) -> float:
@@ -56,8 +56,8 @@ def test_no_temperature_is_too_low() -> None:
 def test_the_largest_draw_takes_a_token_that_is_possible() -> None:
     logits = torch.tensor([[0.0, 0.0, -1000.0, -1000.0]])
     largest = torch.tensor([1 - 2**-24])
-    assert choose_tokens(Choice(1.0, 1.0), logits, largest).tolist() == [1]
-    assert choose_tokens(Choice(1.0, 1.0), logits, torch.tensor([0.0])).tolist() == [0]
+    assert choose_tokens(SamplingParams(1.0, 1.0), logits, largest).tolist() == [1]
+    assert choose_tokens(SamplingParams(1.0, 1.0), logits, torch.tensor([0.0])).tolist() == [0]
 
 
 def test_unlikely_tokens_of_a_large_vocabulary_keep_their_share() -> None:
@@ -65,7 +65,7 @@ def test_unlikely_tokens_of_a_large_vocabulary_keep_their_share() -> None:
     logits = torch.zeros(1, num_tokens)
     logits[0, 0] = float(np.log(num_tokens - 1))  # as likely as all the others together
     middle_of_the_rest = torch.tensor([0.75])
-    [chosen] = choose_tokens(Choice(1.0, 1.0), logits, middle_of_the_rest).tolist()
+    [chosen] = choose_tokens(SamplingParams(1.0, 1.0), logits, middle_of_the_rest).tolist()
     assert abs(chosen - num_tokens / 2) < 0.001 * num_tokens
 
 

@@ -50,7 +50,7 @@ def make_job(directory: Path, **changes: object) -> TrainingJob:
 
 
 def begun(records: RunRecords) -> TrainingResult:
-    records.say("before it began")
+    records.log("before it began")
     records.begin(step=0)
     records.event("started", "begun")
     return TrainingResult(FIGURES)

@@ -43,7 +43,7 @@ class Prompt:
 
 
 @dataclass(frozen=True)
-class Written:
+class Completion:
     """A completion, or the reason why there is none."""
 
     prompt: Prompt
@@ -57,16 +57,16 @@ class Written:
 
 
 @dataclass(frozen=True)
-class Piece:
+class TokenDelta:
     """What a completion has gained since the last look."""
 
     prompt: Prompt
     token_ids: tuple[int, ...] = ()
-    written: Written | None = None
+    completion: Completion | None = None
     """The whole completion, or its failure, once it has ended."""
 
 
-class LiveWriter(Protocol):
+class StreamingGenerator(Protocol):
     """A loaded model that writes while prompts come and go; a prompt is known by its identity."""
 
     @property
@@ -79,7 +79,7 @@ class LiveWriter(Protocol):
     def drop(self, prompt: Prompt) -> None:
         """Nobody wants this completion any more; no piece of it comes after this."""
 
-    def advance(self) -> list[Piece]:
+    def advance(self) -> list[TokenDelta]:
         """A few more tokens of everything that is being written. Does nothing when nothing is."""
 
 
@@ -106,14 +106,14 @@ class Generator(Protocol):
     def max_tokens(self) -> int | None:
         """Prompt and completion together may not be longer; None when the model does not say."""
 
-    def write(
+    def generate(
         self,
         prompts: Sequence[Prompt],
         decoding: Decoding,
         *,
         batch_size: int | None = None,
         on_note: Callable[[str], None] = lambda _: None,
-    ) -> Iterator[list[Written]]:
+    ) -> Iterator[list[Completion]]:
         """Complete every prompt. Each list holds what has just been finished; the order is the engine's.
 
         A prompt that cannot be completed comes back with its failure; the others are not touched by it.
@@ -127,7 +127,7 @@ class Generator(Protocol):
                 smaller batches because the memory ran out.
         """
 
-    def live(self, *, max_rows: int) -> LiveWriter:
+    def stream(self, *, max_rows: int) -> StreamingGenerator:
         """The same model for prompts that arrive one by one; each is written as `write` writes it.
 
         Args:
@@ -146,7 +146,7 @@ class GeneratingEngine(Protocol):
         """Load the model. Raises errors of `core.errors`."""
 
 
-def refused(prompt: Prompt, architecture: Architecture) -> Written | None:
+def prompt_failure(prompt: Prompt, architecture: Architecture) -> Completion | None:
     """The failure of a prompt that the model cannot read; None when it can."""
     num_tokens, vocab_size = len(prompt.token_ids), architecture.vocab_size
     if num_tokens == 0:
@@ -161,11 +161,11 @@ def refused(prompt: Prompt, architecture: Architecture) -> Written | None:
     return None
 
 
-def out_of_memory(prompt: Prompt, num_slots: int) -> Written:
+def out_of_memory_failure(prompt: Prompt, num_slots: int) -> Completion:
     """The failure of a prompt for which the device has no memory."""
     detail = f"The device has no memory for one row of {num_slots} tokens; lower max_new_tokens."
     return _failure(prompt, "out-of-memory", detail)
 
 
-def _failure(prompt: Prompt, code: FailureCode, detail: str) -> Written:
-    return Written(prompt, failure=code, detail=detail)
+def _failure(prompt: Prompt, code: FailureCode, detail: str) -> Completion:
+    return Completion(prompt, failure=code, detail=detail)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tunix_rt.engines.generation.base import Piece, Prompt, Written
+from tunix_rt.engines.generation.base import Completion, Prompt, TokenDelta
 from tunix_rt.engines.types import Decoding
 from tunix_rt.engines.weights.architecture import Architecture
 
@@ -26,7 +26,7 @@ _LARGEST_WITHOUT_QUARTERS = 512
 
 
 @dataclass(frozen=True)
-class Task:
+class DecodeRequest:
     """A prompt with how long it may become."""
 
     prompt: Prompt
@@ -78,17 +78,19 @@ def slots_for(num_tokens: int) -> int:
     return -(-num_tokens // quarter) * quarter
 
 
-def grouped(tasks: Iterable[Task]) -> Iterator[list[Task]]:
-    """The tasks by slots of the cache, longest prompts first: what does not fit shows at once."""
-    ordered = sorted(tasks, key=lambda task: (task.num_slots, task.num_prompt_tokens), reverse=True)
-    for _, group in groupby(ordered, key=lambda task: task.num_slots):
+def grouped(requests: Iterable[DecodeRequest]) -> Iterator[list[DecodeRequest]]:
+    """The requests by slots of the cache, longest prompts first: what does not fit shows at once."""
+    ordered = sorted(
+        requests, key=lambda request: (request.num_slots, request.num_prompt_tokens), reverse=True
+    )
+    for _, group in groupby(ordered, key=lambda request: request.num_slots):
         yield list(group)
 
 
-def next_to_admit(waiting: Sequence[Task], num_rows: int) -> list[Task]:
+def next_prefill(waiting: Sequence[DecodeRequest], num_rows: int) -> list[DecodeRequest]:
     """The first of those that wait, as many as share a prompt size."""
     candidates = waiting[:num_rows]
-    return [task for task in candidates if task.prompt_size == candidates[0].prompt_size]
+    return [request for request in candidates if request.prompt_size == candidates[0].prompt_size]
 
 
 def power_of_two_below(number: int) -> int:
@@ -102,18 +104,18 @@ def power_of_two_above(number: int) -> int:
 
 
 IDLE, NOT_FINITE = -1, -2
-"""Written in place of a token: by a row that has ended, and by one whose logits are not numbers."""
+"""Stands in place of a token: by a row that has ended, and by one whose logits are not numbers."""
 
-STEPS_PER_LOOK = 16
+STEPS_PER_SYNC = 16
 """Tokens between two looks of the host. More would leave ended rows idle, fewer would wait for the host."""
 
 # Of the prompts that are read at a time: enough to keep a device busy, little enough for dense attention.
-_TOKENS_PER_ADMISSION = 16_384
+_TOKENS_PER_PREFILL = 16_384
 # A quarter of the rows is read anew at a time, so that few rows wait and few reads are half empty.
-_ADMISSIONS_PER_BATCH = 4
+_PREFILLS_PER_BATCH = 4
 
 
-class Newcomers(NamedTuple):
+class PrefillBatch(NamedTuple):
     """Prompts that begin in rows of a batch, [R] each."""
 
     prompts: NDArray[Any]
@@ -133,7 +135,7 @@ class Newcomers(NamedTuple):
 class DeviceRows(Protocol):
     """The rows of a batch where they are computed."""
 
-    def admit(self, new: Newcomers, num_rows: int) -> None:
+    def prefill(self, new: PrefillBatch, num_rows: int) -> None:
         """Give prompts to rows that are free; `num_rows` is the most that come at a time at this size."""
 
     def advance(self, num_awaited: int) -> NDArray[Any]:
@@ -143,58 +145,58 @@ class DeviceRows(Protocol):
         """
 
 
-class Waiting:
+class RequestQueue:
     """Tasks in the order in which they begin. Batches in several threads may take from them."""
 
-    def __init__(self, tasks: Iterable[Task]) -> None:
-        self._tasks = list(tasks)
-        self._changing = Lock()
+    def __init__(self, requests: Iterable[DecodeRequest]) -> None:
+        self._requests = list(requests)
+        self._lock = Lock()
 
-    def take(self, choose: Callable[[Sequence[Task]], list[Task]]) -> list[Task]:
+    def take(self, choose: Callable[[Sequence[DecodeRequest]], list[DecodeRequest]]) -> list[DecodeRequest]:
         """Strike off the first of them, as many as are chosen."""
-        with self._changing:
-            chosen = choose(self._tasks)
-            del self._tasks[: len(chosen)]
+        with self._lock:
+            chosen = choose(self._requests)
+            del self._requests[: len(chosen)]
             return chosen
 
-    def see(self, look: Callable[[Sequence[Task]], int]) -> int:
+    def inspect(self, read: Callable[[Sequence[DecodeRequest]], int]) -> int:
         """What a look at them tells."""
-        with self._changing:
-            return look(self._tasks)
+        with self._lock:
+            return read(self._requests)
 
 
 @dataclass(eq=False)
-class _Draft:
-    task: Task
+class _ActiveRequest:
+    request: DecodeRequest
     token_ids: list[int] = field(default_factory=list)
 
-    def add(self, column: Sequence[int], stop_ids: frozenset[int]) -> Piece:
+    def add(self, column: Sequence[int], stop_ids: frozenset[int]) -> TokenDelta:
         """Take what the row has written since the last look."""
         num_before = len(self.token_ids)
-        written = self._read(column, stop_ids)
-        return Piece(self.task.prompt, tuple(self.token_ids[num_before:]), written)
+        completion = self._read(column, stop_ids)
+        return TokenDelta(self.request.prompt, tuple(self.token_ids[num_before:]), completion)
 
-    def _read(self, column: Sequence[int], stop_ids: frozenset[int]) -> Written | None:
+    def _read(self, column: Sequence[int], stop_ids: frozenset[int]) -> Completion | None:
         """The result, if the row has ended."""
-        if self._goes_on(column, stop_ids):
+        if self._continues(column, stop_ids):
             self.token_ids.extend(column)
             return None
-        prompt = self.task.prompt
+        prompt = self.request.prompt
         for token_id in column:
             if token_id == NOT_FINITE:
                 place = len(self.token_ids)
                 detail = f"The model's logits are not finite numbers at token {place} of the completion."
-                return Written(prompt, failure="non-finite", detail=detail)
+                return Completion(prompt, failure="non-finite", detail=detail)
             if token_id in stop_ids:
-                return Written(prompt, tuple(self.token_ids), has_ended=True)
+                return Completion(prompt, tuple(self.token_ids), has_ended=True)
             self.token_ids.append(token_id)
-            if len(self.token_ids) == self.task.num_new_tokens:
-                return Written(prompt, tuple(self.token_ids))
+            if len(self.token_ids) == self.request.num_new_tokens:
+                return Completion(prompt, tuple(self.token_ids))
         return None
 
-    def _goes_on(self, column: Sequence[int], stop_ids: frozenset[int]) -> bool:
+    def _continues(self, column: Sequence[int], stop_ids: frozenset[int]) -> bool:
         """Whether nothing ends here, as in most looks. Devices wait for the answer: no loop over tokens."""
-        is_whole = len(self.token_ids) + len(column) < self.task.num_new_tokens
+        is_whole = len(self.token_ids) + len(column) < self.request.num_new_tokens
         return is_whole and NOT_FINITE not in column and stop_ids.isdisjoint(column)
 
 
@@ -208,7 +210,7 @@ class Batch:
         num_rows: int,
         stop_ids: frozenset[int],
         num_devices: int = 1,
-        reads_in_turn: bool = False,
+        prefills_sequentially: bool = False,
     ) -> None:
         """Take rows in which nobody writes.
 
@@ -217,30 +219,30 @@ class Batch:
             num_rows: How many there are; a multiple of the number of devices.
             stop_ids: Tokens that end a text.
             num_devices: Devices that share the rows.
-            reads_in_turn: Whether prompts that come together are read one after the other. Then few of them
-                cost little, and as many may come as there is room for.
+            prefills_sequentially: Whether the prompts of a prefill batch are computed one after the other.
+                A small batch is then cheap, so a prefill may take every free row.
         """
         self._rows = rows
         self._stop_ids = stop_ids
         self._num_devices = num_devices
-        self._reads_in_turn = reads_in_turn
-        self._drafts: list[_Draft | None] = [None] * num_rows
+        self._prefills_sequentially = prefills_sequentially
+        self._active: list[_ActiveRequest | None] = [None] * num_rows
 
-    def write(self, waiting: Waiting) -> Iterator[list[Written]]:
+    def run(self, queue: RequestQueue) -> Iterator[list[Completion]]:
         """Complete prompts until none wait; each list is what ended between two looks."""
         while True:
-            while self.take(waiting):
+            while self.prefill_from(queue):
                 pass
-            if not self.is_writing:
+            if not self.is_active:
                 return
-            pieces = self.advance(waiting.see(self._num_wanted))
-            if finished := [piece.written for piece in pieces if piece.written]:
+            deltas = self.advance(queue.inspect(self._num_wanted))
+            if finished := [delta.completion for delta in deltas if delta.completion]:
                 yield finished
 
     @property
-    def is_writing(self) -> bool:
+    def is_active(self) -> bool:
         """Whether any row has a prompt."""
-        return any(self._drafts)
+        return any(self._active)
 
     @property
     def num_free(self) -> int:
@@ -250,66 +252,68 @@ class Batch:
     @property
     def prompts(self) -> list[Prompt]:
         """What is being completed."""
-        return [draft.task.prompt for draft in self._drafts if draft]
+        return [active.request.prompt for active in self._active if active]
 
-    def take(self, waiting: Waiting) -> bool:
+    def prefill_from(self, queue: RequestQueue) -> bool:
         """Admit the first of those that wait, as many as come at a time; whether there was room for them."""
-        admitted = waiting.take(self._next_to_admit)
-        if admitted:
-            self._admit(admitted)
-        return bool(admitted)
+        prefilled = queue.take(self._next_prefill)
+        if prefilled:
+            self._prefill(prefilled)
+        return bool(prefilled)
 
     def drop(self, prompt: Prompt) -> None:
         """Free the row of a prompt. The device writes on until somebody else takes it; nobody looks."""
-        for row, draft in enumerate(self._drafts):
-            if draft and draft.task.prompt is prompt:
-                self._drafts[row] = None
+        for row, active in enumerate(self._active):
+            if active and active.request.prompt is prompt:
+                self._active[row] = None
 
-    def advance(self, num_awaited: int | None = None) -> list[Piece]:
+    def advance(self, num_awaited: int | None = None) -> list[TokenDelta]:
         """What every row that has a prompt has written until the next look.
 
         It comes as soon as so many rows are free, at least where a device can tell; None: all of them.
         """
-        columns = self._rows.advance(num_awaited or len(self._drafts)).T.tolist()
-        pieces = []
-        for row, (draft, column) in enumerate(zip(self._drafts, columns, strict=True)):
-            if draft:
-                pieces.append(piece := draft.add(column, self._stop_ids))
-                self._drafts[row] = None if piece.written else draft
-        return pieces
+        columns = self._rows.advance(num_awaited or len(self._active)).T.tolist()
+        deltas = []
+        for row, (active, column) in enumerate(zip(self._active, columns, strict=True)):
+            if active:
+                deltas.append(delta := active.add(column, self._stop_ids))
+                self._active[row] = None if delta.completion else active
+        return deltas
 
     @property
     def _free_rows(self) -> list[int]:
-        return [row for row, draft in enumerate(self._drafts) if draft is None]
+        return [row for row, active in enumerate(self._active) if active is None]
 
-    def _next_to_admit(self, waiting: Sequence[Task]) -> list[Task]:
+    def _next_prefill(self, waiting: Sequence[DecodeRequest]) -> list[DecodeRequest]:
         """The prompts to read now, or none until enough rows are free."""
         num_free = len(self._free_rows)
         if not waiting or num_free < self._num_wanted(waiting):
             return []
-        return next_to_admit(waiting, min(num_free, self._num_admitted(waiting[0])))
+        return next_prefill(waiting, min(num_free, self._max_prefill_rows(waiting[0])))
 
-    def _num_wanted(self, waiting: Sequence[Task]) -> int:
+    def _num_wanted(self, waiting: Sequence[DecodeRequest]) -> int:
         """Rows that must be free before the next prompts are read; all, if there are none."""
         if not waiting:
-            return len(self._drafts)
-        return min(self._num_devices * self._share(waiting[0], _ADMISSIONS_PER_BATCH), len(waiting))
+            return len(self._active)
+        return min(self._num_devices * self._share(waiting[0], _PREFILLS_PER_BATCH), len(waiting))
 
-    def _num_admitted(self, task: Task) -> int:
+    def _max_prefill_rows(self, request: DecodeRequest) -> int:
         """Prompts of this size that come at a time, at most."""
-        return self._num_devices * self._share(task, 1 if self._reads_in_turn else _ADMISSIONS_PER_BATCH)
+        return self._num_devices * self._share(
+            request, 1 if self._prefills_sequentially else _PREFILLS_PER_BATCH
+        )
 
-    def _share(self, task: Task, num_shares: int) -> int:
+    def _share(self, request: DecodeRequest, num_shares: int) -> int:
         """Rows of a device in such a part of the batch, fewer if prompts of this size are long."""
-        per_device = len(self._drafts) // self._num_devices
-        most = max(1, _TOKENS_PER_ADMISSION // task.prompt_size)
+        per_device = len(self._active) // self._num_devices
+        most = max(1, _TOKENS_PER_PREFILL // request.prompt_size)
         return min(most, max(1, per_device // num_shares))
 
-    def _admit(self, tasks: list[Task]) -> None:
-        rows = self._free_rows[: len(tasks)]
-        for row, task in zip(rows, tasks, strict=True):
-            self._drafts[row] = _Draft(task)
-        self._rows.admit(_newcomers(tasks, rows), self._num_admitted(tasks[0]))
+    def _prefill(self, requests: list[DecodeRequest]) -> None:
+        rows = self._free_rows[: len(requests)]
+        for row, request in zip(rows, requests, strict=True):
+            self._active[row] = _ActiveRequest(request)
+        self._rows.prefill(_prefill_batch(requests, rows), self._max_prefill_rows(requests[0]))
 
 
 def noise_key(prompt: Prompt, seed: int) -> NDArray[np.uint32]:
@@ -318,24 +322,24 @@ def noise_key(prompt: Prompt, seed: int) -> NDArray[np.uint32]:
     return np.frombuffer(hashlib.sha256(name.encode("utf-8")).digest()[:8], np.uint32)
 
 
-def _newcomers(tasks: Sequence[Task], rows: Sequence[int]) -> Newcomers:
-    return Newcomers(
-        prompts=np.array([_filled_up(task) for task in tasks], np.int32),
+def _prefill_batch(requests: Sequence[DecodeRequest], rows: Sequence[int]) -> PrefillBatch:
+    return PrefillBatch(
+        prompts=np.array([_padded_prompt(request) for request in requests], np.int32),
         rows=np.array(rows, np.int32),
-        tokens=np.array([task.prompt.token_ids[-1] for task in tasks], np.int32),
-        positions=np.array([task.num_prompt_tokens - 1 for task in tasks], np.int32),
-        lengths=np.array([task.length for task in tasks], np.int32),
-        keys=np.array([noise_key(task.prompt, task.seed) for task in tasks], np.uint32),
+        tokens=np.array([request.prompt.token_ids[-1] for request in requests], np.int32),
+        positions=np.array([request.num_prompt_tokens - 1 for request in requests], np.int32),
+        lengths=np.array([request.length for request in requests], np.int32),
+        keys=np.array([noise_key(request.prompt, request.seed) for request in requests], np.uint32),
     )
 
 
-def _filled_up(task: Task) -> list[int]:
+def _padded_prompt(request: DecodeRequest) -> list[int]:
     """The prompt at its full size, filled up with its own last token: nothing foreign enters its row."""
-    token_ids = list(task.prompt.token_ids)
-    return token_ids + token_ids[-1:] * (task.prompt_size - len(token_ids))
+    token_ids = list(request.prompt.token_ids)
+    return token_ids + token_ids[-1:] * (request.prompt_size - len(token_ids))
 
 
-class WritingModel(Protocol):
+class DecodingModel(Protocol):
     """A model on its devices, as an engine holds it."""
 
     @property
@@ -346,7 +350,7 @@ class WritingModel(Protocol):
         """Rows of a batch over all devices when nobody says how many."""
 
     def batch(
-        self, decoding: Decoding, *, num_rows: int, num_slots: int, steps_per_look: int = STEPS_PER_LOOK
+        self, decoding: Decoding, *, num_rows: int, num_slots: int, steps_per_sync: int = STEPS_PER_SYNC
     ) -> Batch:
         """An empty batch, with room for `num_slots` tokens a row."""
 
@@ -357,7 +361,7 @@ class WritingModel(Protocol):
         """Whether the error says that a device has no memory left."""
 
 
-def whole_rows(model: WritingModel, num_rows: int) -> int:
+def whole_rows(model: DecodingModel, num_rows: int) -> int:
     """So many rows, or a few more: the same number on every device."""
     return -(-num_rows // model.num_devices) * model.num_devices
 
@@ -372,7 +376,7 @@ _BYTES_PER_LOGIT = 4 * 3
 
 
 @dataclass(frozen=True)
-class Room:
+class DeviceMemory:
     """The devices of a loaded model."""
 
     platform: str
@@ -383,7 +387,9 @@ class Room:
     """What the model takes of it."""
 
 
-def default_rows(room: Room, architecture: Architecture, *, num_slots: int, bytes_per_number: int) -> int:
+def default_rows(
+    room: DeviceMemory, architecture: Architecture, *, num_slots: int, bytes_per_number: int
+) -> int:
     """Rows of a batch over all devices: as many as the weights leave room for, a power of two a device."""
     if room.platform == "cpu":
         return max(CPU_ROWS, room.num_devices)

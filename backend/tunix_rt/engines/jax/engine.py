@@ -9,14 +9,14 @@ import jax
 from jax import Array
 
 from tunix_rt.base.signals import StopRequest, stop_requests
-from tunix_rt.engines.export import AskedFormat
+from tunix_rt.engines.export import RequestedFormat
 from tunix_rt.engines.generation.base import Generator, GeneratorRequest
 from tunix_rt.engines.jax.devices import DeviceChoice, choose_device, is_out_of_memory, join
 from tunix_rt.engines.jax.export import export_checkpoint, export_model, merge_adapter
 from tunix_rt.engines.jax.generation.generator import open_generator
 from tunix_rt.engines.jax.program import Program, build_program
 from tunix_rt.engines.jax.sharding import make_mesh
-from tunix_rt.engines.jax.start import CompiledTrainStep, Fitted, fit, load_state, sanity_block
+from tunix_rt.engines.jax.start import CompiledTrainStep, Fitted, fit, load_state, run_summary
 from tunix_rt.engines.jax.training.checkpoints import Checkpoints, checksums
 from tunix_rt.engines.jax.training.state import NOT_DIVERGED, StepMetrics, TrainState, without_divergence
 from tunix_rt.engines.jax.training.step import DeviceBatch
@@ -43,7 +43,7 @@ from tunix_rt.tokenization.packing import Batch
 
 
 @dataclass(eq=False)
-class JaxLearner:
+class JaxBackend:
     """Compiled steps over a state, which every one of them replaces."""
 
     program: Program
@@ -53,11 +53,11 @@ class JaxLearner:
     state: TrainState
     frozen: Any
 
-    def send(self, batch: Batch) -> DeviceBatch:
+    def put(self, batch: Batch) -> DeviceBatch:
         """The batch on the devices."""
         return self.program.put_batch(batch)
 
-    def learn(self, sent: DeviceBatch, index: int) -> PendingFigures:
+    def step(self, sent: DeviceBatch, index: int) -> PendingFigures:
         """Start an update; the state counts the batches itself."""
         self.state, metrics = self.train_step(self.state, self.frozen, sent)
         for scalar in metrics:
@@ -115,7 +115,7 @@ class JaxEngine:
         """Write the weights that a run had after `step` steps."""
         export_checkpoint(job, step, directory)
 
-    def merge_adapter(self, request: GeneratorRequest, directory: Path, dtype: AskedFormat) -> None:
+    def merge_adapter(self, request: GeneratorRequest, directory: Path, dtype: RequestedFormat) -> None:
         """Write a model with its adapter added."""
         merge_adapter(request, directory, dtype)
 
@@ -160,7 +160,7 @@ class _Training:
     def run(self) -> TrainingResult:
         start = find_start(self.job, self.checkpoints, self.prepared)
         self._begin(start)
-        self.records.say(sanity_block(self.program, self.prepared, self.choice))
+        self.records.log(run_summary(self.program, self.prepared, self.choice))
         fitted = self._fit()
         train_step = fitted.require(is_forced=self.job.is_forced)
         try:
@@ -182,10 +182,10 @@ class _Training:
         )
         record_beginning(self.job, self.records, start, environment)
         if self.job.resume_from not in (None, LATEST):
-            self.checkpoints.forget_after(start.step)
+            self.checkpoints.delete_after(start.step)
 
     def _fit(self) -> Fitted:
-        self.records.say("compiling the step")
+        self.records.log("compiling the step")
         with self.records.timed("compile"):
             fitted = fit(self.program, self.prepared, self.choice)
         record_plan(self.job, self.records, fitted.plan)
@@ -196,7 +196,7 @@ class _Training:
             state, frozen = load_state(
                 start, self.program, self.prepared, initial_adapters=self.job.initial_adapters
             )
-        learner = JaxLearner(
+        backend = JaxBackend(
             self.program, train_step, self.checkpoints, self.prepared.identity, state, frozen
         )
         meter = Meter(
@@ -206,7 +206,7 @@ class _Training:
             flops=self._step_flops,
             peak_flops=peak_flops(self.choice),
         )
-        parts = LoopParts(self.prepared, learner, self.records, meter, self.stop)
+        parts = LoopParts(self.prepared, backend, self.records, meter, self.stop)
         with self.records.timed("train"):
             end = run_steps(parts, Position(start.step, start.history))
         figures = partial(run_figures, self.prepared, self.choice, plan, meter, end)
@@ -215,7 +215,7 @@ class _Training:
         if is_stopped_early(self.prepared, end.history):
             self.records.event("early-stop", f"no better validation loss since step {end.history.best_step}")
         with self.records.timed("export"):
-            exported_step = self._export(end, learner)
+            exported_step = self._export(end, backend)
         return TrainingResult(figures(exported_step))
 
     def _step_flops(self, num_tokens: int, num_trained_tokens: int) -> float:
@@ -226,19 +226,19 @@ class _Training:
             num_trained_tokens=num_trained_tokens,
         )
 
-    def _export(self, end: Position, learner: JaxLearner) -> int:
+    def _export(self, end: Position, backend: JaxBackend) -> int:
         """Write the weights that the recipe asks for; the step that they are of."""
-        recipe, step, trainable = self.prepared.recipe, end.step, learner.state.trainable
+        recipe, step, trainable = self.prepared.recipe, end.step, backend.state.trainable
         best_step = end.history.best_step
         if recipe.output.model == "best" and best_step is not None and best_step != step:
             # Two states at a time may not fit.
-            jax.tree.map(lambda leaf: leaf.delete(), learner.state)
+            jax.tree.map(lambda leaf: leaf.delete(), backend.state)
             restored = restore(self.checkpoints, best_step, self.prepared.identity)
             step, trainable = best_step, restored.state.trainable
         is_full = recipe.training.mode == "full"
         export_model(
             self.job.run_dir.model,
-            trainable if is_full else learner.frozen,
+            trainable if is_full else backend.frozen,
             None if is_full else trainable,
             recipe,
             self.prepared.source,

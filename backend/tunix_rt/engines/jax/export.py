@@ -11,7 +11,7 @@ from pathlib import Path
 import jax
 
 from tunix_rt.base.files.atomic import write_directory_atomically
-from tunix_rt.engines.export import AskedFormat, merged_format, recipe_of_checkpoint, write_model_config
+from tunix_rt.engines.export import RequestedFormat, merged_format, recipe_of_checkpoint, write_model_config
 from tunix_rt.engines.generation.base import GeneratorRequest
 from tunix_rt.engines.generation.generator import encoder_of
 from tunix_rt.engines.jax.devices import choose_device
@@ -103,7 +103,7 @@ def export_checkpoint(job: TrainingJob, step: int, directory: Path) -> None:
     )
 
 
-def merge_adapter(request: GeneratorRequest, directory: Path, dtype: AskedFormat) -> None:
+def merge_adapter(request: GeneratorRequest, directory: Path, dtype: RequestedFormat) -> None:
     """Write a model with its adapter added."""
     assert request.adapter is not None
     source = resolve_model(request.model)

@@ -17,7 +17,7 @@ from tunix_rt.engines.jax.program import Program
 from tunix_rt.engines.jax.training.state import StepMetrics, TrainState
 from tunix_rt.engines.jax.training.step import DeviceBatch
 from tunix_rt.engines.jax.weights import load_adapters, load_params
-from tunix_rt.engines.planning.fixes import does_not_fit, with_advice
+from tunix_rt.engines.planning.fixes import insufficient_memory_error, with_advice
 from tunix_rt.engines.planning.planner import PlanQuestion, compiled_plan
 from tunix_rt.engines.planning.targets import device_target
 from tunix_rt.engines.planning.types import Plan, Workload
@@ -51,7 +51,7 @@ class Fitted:
             DoesNotFitError: It needs more memory than there is, and was not forced or could not be.
         """
         if self.train_step is None or not (self.plan.fits or is_forced):
-            raise does_not_fit(self.plan, self.plan.reason)
+            raise insufficient_memory_error(self.plan, self.plan.reason)
         return self.train_step
 
 
@@ -68,7 +68,7 @@ def fit(program: Program, prepared: Prepared, choice: DeviceChoice) -> Fitted:
 NUM_LARGEST = 3
 
 
-def sanity_block(program: Program, prepared: Prepared, choice: DeviceChoice) -> str:
+def run_summary(program: Program, prepared: Prepared, choice: DeviceChoice) -> str:
     """The block: one line a subject."""
     tokens = program.abstract_batch["tokens"]
     lines = {

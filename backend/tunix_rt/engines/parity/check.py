@@ -232,7 +232,7 @@ def certify_parity(
     with tempfile.TemporaryDirectory(dir=settings.parity_dir, prefix=".work-") as work:
         runs = _trained(settings.home_dir, resolved, Path(work), on_stage)
         on_stage("comparing the weights")
-        certificate = make_certificate(request.recipe_path.stem, resolved, *runs)
+        certificate = build_certificate(request.recipe_path.stem, resolved, *runs)
     path = settings.parity_dir / f"{certificate.certificate_id}.json"
     write_json_atomically(path, certificate.to_json(), what="writing the certificate")
     return certificate, path
@@ -264,7 +264,7 @@ def _written(resolved: ResolvedRecipe, work: Path) -> Path:
     return path
 
 
-def make_certificate(
+def build_certificate(
     name: str, resolved: ResolvedRecipe, first: FinishedRun, second: FinishedRun
 ) -> ParityCertificate:
     """Compare two finished runs of a recipe."""

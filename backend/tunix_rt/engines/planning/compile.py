@@ -137,7 +137,7 @@ def cached_step(plans_dir: Path, request: CompileRequest) -> CompiledStep | None
         return None
 
 
-def keep_step(plans_dir: Path, request: CompileRequest, step: CompiledStep) -> None:
+def cache_step(plans_dir: Path, request: CompileRequest, step: CompiledStep) -> None:
     """Remember what the compiler said."""
     value = step.model_dump(mode="json")
     write_json_atomically(_path(plans_dir, request), value, what="keeping a compiled plan")

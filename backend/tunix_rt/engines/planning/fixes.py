@@ -329,10 +329,10 @@ def with_advice(plan: Plan, question: PlanQuestion) -> Plan:
 def require_fit(plan: Plan, *, is_forced: bool) -> None:
     """Raises DoesNotFitError when the plan says no and nobody insists."""
     if not (plan.fits or is_forced):
-        raise does_not_fit(plan, plan.reason)
+        raise insufficient_memory_error(plan, plan.reason)
 
 
-def does_not_fit(plan: Plan, problem: str) -> DoesNotFitError:
+def insufficient_memory_error(plan: Plan, problem: str) -> DoesNotFitError:
     """The error with the advice of the plan."""
     return DoesNotFitError(
         problem,
@@ -352,7 +352,7 @@ def out_of_memory_error(
     """Out of memory at run time, against what was planned, with the way to go on."""
     said = str(error).splitlines()[0]
     kept = f" The newest checkpoint is of step {saved_steps[-1]}." if saved_steps else ""
-    advice = does_not_fit(plan, "").next_step
+    advice = insufficient_memory_error(plan, "").next_step
     more_parts = _more_parts(recipe.training)
     if more_parts is not None:
         advice = (

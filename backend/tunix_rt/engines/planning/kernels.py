@@ -44,38 +44,38 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Choice:
+class KernelChoice:
     """A resolved kernel with its reason, for the log and the evidence."""
 
     kernel: Kernel
     reason: str
 
 
-def resolve_kernel(requested: AttentionKernel, setting: Setting) -> Choice:
+def resolve_kernel(requested: AttentionKernel, setting: Setting) -> KernelChoice:
     """The kernel that a recipe's `training.attention` means here.
 
     Raises:
         InvalidInputError: A kernel was asked for by name and cannot serve.
     """
     if requested == "dense":
-        return Choice("dense", "the recipe asks for it")
+        return KernelChoice("dense", "the recipe asks for it")
     if requested != "auto":
         if obstacle := _obstacle(requested, setting):
             raise InvalidInputError(
                 f"training.attention {requested} cannot be used: {obstacle}.",
                 next_step="Set training.attention to auto, which takes the best kernel that can.",
             )
-        return Choice(requested, "the recipe asks for it")
+        return KernelChoice(requested, "the recipe asks for it")
     return _automatic(setting)
 
 
-def _automatic(setting: Setting) -> Choice:
+def _automatic(setting: Setting) -> KernelChoice:
     if setting.platform == "cpu":
-        return Choice("dense", "no fused kernel runs on CPU")
+        return KernelChoice("dense", "no fused kernel runs on CPU")
     fused: Kernel = "splash" if setting.platform == "tpu" else "cudnn"
     if obstacle := _obstacle(fused, setting):
-        return Choice("dense", f"{fused} cannot be used: {obstacle}")
-    return Choice(fused, f"the fused kernel of this {setting.platform.upper()}")
+        return KernelChoice("dense", f"{fused} cannot be used: {obstacle}")
+    return KernelChoice(fused, f"the fused kernel of this {setting.platform.upper()}")
 
 
 def _obstacle(kernel: Kernel, setting: Setting) -> str | None:
@@ -174,7 +174,7 @@ _LARGEST_HEAD = 256
 
 
 @dataclass(frozen=True)
-class TorchChoice:
+class TorchKernelChoice:
     """A resolved kernel with its reason, for the log and the evidence."""
 
     kernel: TorchKernel
@@ -188,7 +188,7 @@ def has_flash_attention() -> bool:
 
 def resolve_torch_kernel(
     requested: AttentionKernel, setting: Setting, *, has_flash: bool | None = None
-) -> TorchChoice:
+) -> TorchKernelChoice:
     """The kernel that a recipe's `training.attention` means here.
 
     Raises:
@@ -197,7 +197,7 @@ def resolve_torch_kernel(
     if requested == "auto":
         return _automatic_torch_kernel(setting, has_flash_attention() if has_flash is None else has_flash)
     if requested == "dense":
-        return TorchChoice("dense", "the recipe asks for it")
+        return TorchKernelChoice("dense", "the recipe asks for it")
     obstacle = "it runs on TPU only" if requested == "splash" else _torch_cudnn_obstacle(setting)
     if obstacle is not None:
         raise InvalidInputError(
@@ -205,20 +205,24 @@ def resolve_torch_kernel(
             next_step="Set training.attention to auto, which takes the best kernel that can"
             + (", or use --engine jax." if requested == "splash" else "."),
         )
-    return TorchChoice("cudnn", "the recipe asks for it")
+    return TorchKernelChoice("cudnn", "the recipe asks for it")
 
 
-def _automatic_torch_kernel(setting: Setting, has_flash: bool) -> TorchChoice:
+def _automatic_torch_kernel(setting: Setting, has_flash: bool) -> TorchKernelChoice:
     is_capped = setting.architecture.attention_softcap is not None
     obstacle = "flash-attn is not installed" if is_capped and not has_flash else _fused_obstacle(setting)
     if setting.platform == "gpu" and obstacle is None:
         if is_capped:
-            return TorchChoice("flash", "the kernel for packed rows that has the soft cap of this model")
-        return TorchChoice("varlen", "the kernel of torch that computes the examples of a packed row alone")
+            return TorchKernelChoice(
+                "flash", "the kernel for packed rows that has the soft cap of this model"
+            )
+        return TorchKernelChoice(
+            "varlen", "the kernel of torch that computes the examples of a packed row alone"
+        )
     without_flash = f"; flash attention cannot be used: {obstacle}" if setting.platform == "gpu" else ""
     if is_capped:
-        return TorchChoice("dense", f"only it has the soft cap that this model needs{without_flash}")
-    return TorchChoice("sdpa", f"the best kernel of torch that takes a mask{without_flash}")
+        return TorchKernelChoice("dense", f"only it has the soft cap that this model needs{without_flash}")
+    return TorchKernelChoice("sdpa", f"the best kernel of torch that takes a mask{without_flash}")
 
 
 def _torch_cudnn_obstacle(setting: Setting) -> str | None:

@@ -12,9 +12,9 @@ from tunix_rt.datasets.service import chosen_split, get_dataset, iter_rows
 from tunix_rt.engines.planning.compile import (
     CompiledStep,
     CompileRequest,
+    cache_step,
     cached_step,
     compile_in_child,
-    keep_step,
     require_compiler,
     topology_request,
 )
@@ -209,7 +209,7 @@ class _Compiler:
         step = compile_in_child(
             request, self.target, lambda elapsed_s: self.progress.on_compiling(what, elapsed_s)
         )
-        keep_step(self.plans_dir, request, step)
+        cache_step(self.plans_dir, request, step)
         return step
 
 

@@ -9,9 +9,9 @@ from functools import cached_property
 
 from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.engines.planning.kernels import (
-    Choice,
+    KernelChoice,
     Setting,
-    TorchChoice,
+    TorchKernelChoice,
     resolve_compiling,
     resolve_kernel,
     resolve_torch_kernel,
@@ -100,7 +100,7 @@ class StepShape:
     platform: Platform
     rows: int
     """Rows that are computed at one time."""
-    attention: Choice | TorchChoice
+    attention: KernelChoice | TorchKernelChoice
     engine: EngineName = "jax"
 
     @property

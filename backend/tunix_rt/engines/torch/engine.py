@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 
 from tunix_rt.base.signals import StopRequest, stop_requests
-from tunix_rt.engines.export import AskedFormat
+from tunix_rt.engines.export import RequestedFormat
 from tunix_rt.engines.generation.base import Generator, GeneratorRequest
 from tunix_rt.engines.planning.fixes import out_of_memory_error, require_fit
-from tunix_rt.engines.planning.kernels import TorchChoice
+from tunix_rt.engines.planning.kernels import TorchKernelChoice
 from tunix_rt.engines.planning.limits import require_torch_buffers
 from tunix_rt.engines.planning.step import model_flops
 from tunix_rt.engines.planning.targets import peak_flops
@@ -22,7 +22,7 @@ from tunix_rt.engines.torch.export import export_checkpoint, export_model, merge
 from tunix_rt.engines.torch.generation.generator import open_generator
 from tunix_rt.engines.torch.model.decoder import Decoder
 from tunix_rt.engines.torch.model.quantization import require_quantization
-from tunix_rt.engines.torch.start import load_training, plan_run, resolve_kernel, sanity_block
+from tunix_rt.engines.torch.start import load_training, plan_run, resolve_kernel, run_summary
 from tunix_rt.engines.torch.training.batches import DeviceBatch
 from tunix_rt.engines.torch.training.checkpoints import Checkpoints, State
 from tunix_rt.engines.torch.training.step import NOT_DIVERGED, StepMetrics, TrainStep
@@ -45,26 +45,26 @@ from tunix_rt.tokenization.packing import Batch
 
 
 @dataclass(frozen=True, eq=False)
-class TorchLearner:
+class TorchBackend:
     """A step that changes its weights in place, and where they are saved."""
 
     train_step: TrainStep
     checkpoints: Checkpoints
     identity: RunIdentity
 
-    def send(self, batch: Batch) -> DeviceBatch:
+    def put(self, batch: Batch) -> DeviceBatch:
         """The batch on the device."""
         return self.train_step.put_batch(batch)
 
-    def learn(self, sent: DeviceBatch, index: int) -> PendingFigures:
+    def step(self, sent: DeviceBatch, index: int) -> PendingFigures:
         """Start the update with the batch of this index."""
         metrics = self.train_step.run(sent, index)
-        scalars = _OnTheWay(metrics.loss, metrics.grad_norm, metrics.diverged_at)
+        scalars = _AsyncScalars(metrics.loss, metrics.grad_norm, metrics.diverged_at)
         return partial(_figures, metrics, scalars)
 
     def loss_sums(self, sent: DeviceBatch) -> PendingSums:
         """Start to compute the loss of a batch that is not learned from."""
-        return partial(_sums, _OnTheWay(*self.train_step.validation_sums(sent)))
+        return partial(_sums, _AsyncScalars(*self.train_step.validation_sums(sent)))
 
     def save(self, step: int, history: ValidationHistory) -> None:
         """Write a checkpoint while the training goes on."""
@@ -81,7 +81,7 @@ class TorchLearner:
         self.checkpoints.wait()
 
 
-class _OnTheWay:
+class _AsyncScalars:
     """Scalars that are copied to the host as soon as the device has computed them."""
 
     def __init__(self, *scalars: Tensor) -> None:
@@ -103,7 +103,7 @@ class _OnTheWay:
         return values
 
 
-def _figures(metrics: StepMetrics, scalars: _OnTheWay) -> StepFigures:
+def _figures(metrics: StepMetrics, scalars: _AsyncScalars) -> StepFigures:
     loss, grad_norm, diverged_at = scalars.read()
     return StepFigures(
         loss=loss,
@@ -114,7 +114,7 @@ def _figures(metrics: StepMetrics, scalars: _OnTheWay) -> StepFigures:
     )
 
 
-def _sums(sums: _OnTheWay) -> tuple[float, float]:
+def _sums(sums: _AsyncScalars) -> tuple[float, float]:
     loss, num_tokens = sums.read()
     return loss, num_tokens
 
@@ -133,7 +133,7 @@ class TorchEngine:
         """Write the weights that a run had after `step` steps."""
         export_checkpoint(job, step, directory)
 
-    def merge_adapter(self, request: GeneratorRequest, directory: Path, dtype: AskedFormat) -> None:
+    def merge_adapter(self, request: GeneratorRequest, directory: Path, dtype: RequestedFormat) -> None:
         """Write a model with its adapter added."""
         merge_adapter(request, directory, dtype)
 
@@ -170,7 +170,7 @@ class _Training:
     records: RunRecords
     device: TorchDevice
     prepared: Prepared
-    kernel: TorchChoice
+    kernel: TorchKernelChoice
     layout: Layout
     checkpoints: Checkpoints
     stop: StopRequest
@@ -178,7 +178,7 @@ class _Training:
     def run(self) -> TrainingResult:
         start = find_start(self.job, self.checkpoints, self.prepared)
         self._begin(start)
-        self.records.say(sanity_block(self.prepared, self.device, self.kernel, self.layout))
+        self.records.log(run_summary(self.prepared, self.device, self.kernel, self.layout))
         plan = plan_run(self.prepared, self.device)
         record_plan(self.job, self.records, plan)
         require_fit(plan, is_forced=self.job.is_forced)
@@ -199,7 +199,7 @@ class _Training:
         )
         record_beginning(self.job, self.records, start, environment)
         if self.job.resume_from not in (None, LATEST):
-            self.checkpoints.forget_after(start.step)
+            self.checkpoints.delete_after(start.step)
 
     def _train(self, start: Start[State], plan: Plan) -> TrainingResult:
         with self.records.timed("load"):
@@ -207,8 +207,8 @@ class _Training:
                 start, self.prepared, self.device, self.layout, initial_adapters=self.job.initial_adapters
             )
         for note in (*decoder.notes, str(train_step.compiling), str(train_step.liger)):
-            self.records.say(note)
-        learner = TorchLearner(train_step, self.checkpoints, self.prepared.identity)
+            self.records.log(note)
+        backend = TorchBackend(train_step, self.checkpoints, self.prepared.identity)
         meter = Meter(
             self.prepared,
             self.device,
@@ -216,7 +216,7 @@ class _Training:
             flops=self._step_flops,
             peak_flops=peak_flops(self.device),
         )
-        parts = LoopParts(self.prepared, learner, self.records, meter, self.stop)
+        parts = LoopParts(self.prepared, backend, self.records, meter, self.stop)
         with self.records.timed("train"):
             end = run_steps(parts, Position(start.step, start.history))
         figures = partial(run_figures, self.prepared, self.device, plan, meter, end)
@@ -225,7 +225,7 @@ class _Training:
         if is_stopped_early(self.prepared, end.history):
             self.records.event("early-stop", f"no better validation loss since step {end.history.best_step}")
         with self.records.timed("export"):
-            exported_step = self._export(end, decoder, learner)
+            exported_step = self._export(end, decoder, backend)
         return TrainingResult(figures(exported_step))
 
     def _step_flops(self, num_tokens: int, num_trained_tokens: int) -> float:
@@ -236,14 +236,14 @@ class _Training:
             num_trained_tokens=num_trained_tokens,
         )
 
-    def _export(self, end: Position, decoder: Decoder, learner: TorchLearner) -> int:
+    def _export(self, end: Position, decoder: Decoder, backend: TorchBackend) -> int:
         """Write the weights that the recipe asks for; the step that they are of."""
         step, best_step = end.step, end.history.best_step
         if self.prepared.recipe.output.model == "best" and best_step is not None and best_step != step:
             restored = restore(self.checkpoints, best_step, self.prepared.identity)
-            learner.train_step.load_state_dict(restored.state)
+            backend.train_step.load_state_dict(restored.state)
             step = best_step
-        export_model(self.job.run_dir.model, self.prepared, decoder, learner.train_step, self.layout)
+        export_model(self.job.run_dir.model, self.prepared, decoder, backend.train_step, self.layout)
         self.records.event(
             "exported", f"weights of step {step} are in {self.job.run_dir.model.name}/", step=step
         )

@@ -5,7 +5,7 @@ from pathlib import Path
 import torch
 
 from tunix_rt.engines.planning.fixes import with_advice
-from tunix_rt.engines.planning.kernels import Setting, TorchChoice, resolve_torch_kernel
+from tunix_rt.engines.planning.kernels import Setting, TorchKernelChoice, resolve_torch_kernel
 from tunix_rt.engines.planning.planner import PlanQuestion, estimated_plan
 from tunix_rt.engines.planning.targets import device_target
 from tunix_rt.engines.planning.types import Plan, Workload
@@ -44,7 +44,7 @@ def plan_run(prepared: Prepared, device: TorchDevice) -> Plan:
     return with_advice(estimated_plan(question), question)
 
 
-def resolve_kernel(recipe: Recipe, source: ModelSource, device: TorchDevice) -> TorchChoice:
+def resolve_kernel(recipe: Recipe, source: ModelSource, device: TorchDevice) -> TorchKernelChoice:
     """The attention kernel that a recipe means on a device, and why.
 
     Raises:
@@ -102,7 +102,7 @@ def _open_quantized(
 _BYTES = {"float32": 4, "bfloat16": 2}
 
 
-def sanity_block(prepared: Prepared, device: TorchDevice, kernel: TorchChoice, layout: Layout) -> str:
+def run_summary(prepared: Prepared, device: TorchDevice, kernel: TorchKernelChoice, layout: Layout) -> str:
     """The block: one line a subject."""
     recipe, architecture = prepared.recipe, prepared.source.architecture
     num_parts = recipe.training.gradient_accumulation_steps

@@ -32,13 +32,13 @@ PendingSums = Callable[[], tuple[float, float]]
 """Waits for a batch of a validation: the sum of its losses, and the number of tokens that they are of."""
 
 
-class Learner(Protocol):
+class TrainingBackend(Protocol):
     """A model that learns. Its weights and the state of its optimizer change from step to step."""
 
-    def send(self, batch: Batch) -> Any:
+    def put(self, batch: Batch) -> Any:
         """The batch on the devices, as `learn` and `loss_sums` take it. Called by another thread."""
 
-    def learn(self, sent: Any, index: int) -> PendingFigures:
+    def step(self, sent: Any, index: int) -> PendingFigures:
         """Start the update with the batch of this index, without waiting for it.
 
         After a step that is not finite, no update is applied any more.
@@ -61,13 +61,13 @@ class Learner(Protocol):
         """Wait until every checkpoint is on the disk. Raises StorageError when it cannot get there."""
 
 
-NUM_AHEAD = 2
+PREFETCH_DEPTH = 2
 
 _Arrays = TypeVar("_Arrays")
 
 
 @dataclass(frozen=True, eq=False)
-class SentBatch(Generic[_Arrays]):
+class PrefetchedBatch(Generic[_Arrays]):
     """A batch on the devices."""
 
     index: int
@@ -82,16 +82,16 @@ class SentBatch(Generic[_Arrays]):
 @contextmanager
 def prefetched(
     batches: Batches, put: Callable[[Batch], _Arrays], indices: range
-) -> Iterator[Iterator[SentBatch[_Arrays]]]:
+) -> Iterator[Iterator[PrefetchedBatch[_Arrays]]]:
     """The batches of these indices, made and sent by a thread that stays a few ahead.
 
     Which batch is made depends on nothing but its index, so a run that is resumed sees the same ones.
     """
     # An exception of the thread travels in place of a batch; None says that there are no more.
-    ready: queue.Queue[SentBatch[_Arrays] | Exception | None] = queue.Queue(maxsize=NUM_AHEAD)
+    ready: queue.Queue[PrefetchedBatch[_Arrays] | Exception | None] = queue.Queue(maxsize=PREFETCH_DEPTH)
     is_left = threading.Event()
 
-    def offer(item: SentBatch[_Arrays] | Exception | None) -> None:
+    def offer(item: PrefetchedBatch[_Arrays] | Exception | None) -> None:
         while not is_left.is_set():
             try:
                 return ready.put(item, timeout=0.1)
@@ -118,11 +118,13 @@ def prefetched(
         thread.join()
 
 
-def _sent(index: int, batch: Batch, put: Callable[[Batch], _Arrays]) -> SentBatch[_Arrays]:
-    return SentBatch(index, put(batch), int((batch.segment_ids > 0).sum()), batch.sha256)
+def _sent(index: int, batch: Batch, put: Callable[[Batch], _Arrays]) -> PrefetchedBatch[_Arrays]:
+    return PrefetchedBatch(index, put(batch), int((batch.segment_ids > 0).sum()), batch.sha256)
 
 
-def _taken(ready: "queue.Queue[SentBatch[_Arrays] | Exception | None]") -> Iterator[SentBatch[_Arrays]]:
+def _taken(
+    ready: "queue.Queue[PrefetchedBatch[_Arrays] | Exception | None]",
+) -> Iterator[PrefetchedBatch[_Arrays]]:
     while (item := ready.get()) is not None:
         if isinstance(item, Exception):
             raise item

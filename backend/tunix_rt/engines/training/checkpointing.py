@@ -67,10 +67,10 @@ def require_checkpoints_of(engine: str, directory: Path) -> None:
         if other != engine and any(
             path.parent.name.isdecimal() and _is_of(other, path) for path in directory.glob(f"*/{record}")
         ):
-            raise begun_by_another_engine(directory, other, engine)
+            raise engine_mismatch_error(directory, other, engine)
 
 
-def begun_by_another_engine(directory: Path, begun_by: str, engine: str) -> ConflictError:
+def engine_mismatch_error(directory: Path, begun_by: str, engine: str) -> ConflictError:
     """The error of a run whose state this engine cannot read."""
     return ConflictError(
         f"The run in {directory} was begun by the {begun_by} engine, and the {engine} engine cannot go on "
@@ -86,7 +86,7 @@ def _is_of(engine: str, record: Path) -> bool:
 DISK_IS_FULL = "the disk is full"
 
 
-def require_room(directory: Path, num_bytes: int) -> None:
+def require_disk_space(directory: Path, num_bytes: int) -> None:
     """Refuse before anything is written: a disk that fills up half-way also stops the metrics and the log.
 
     Raises:
@@ -94,13 +94,13 @@ def require_room(directory: Path, num_bytes: int) -> None:
     """
     num_free = shutil.disk_usage(directory).free
     if num_free < num_bytes:
-        raise unwritable(
+        raise checkpoint_write_error(
             directory,
             f"{DISK_IS_FULL}: it needs {num_bytes / 2**20:,.0f} MiB of {num_free / 2**20:,.0f} MiB free",
         )
 
 
-def unwritable(directory: Path, reason: str) -> StorageError:
+def checkpoint_write_error(directory: Path, reason: str) -> StorageError:
     """The error of a checkpoint that did not get to the disk."""
     return StorageError(
         f"A checkpoint cannot be written to {directory}: {reason}.",
@@ -153,7 +153,7 @@ class Checkpoints(Protocol[_State]):
     def move_aside(self, step: int) -> None:
         """Keep a damaged one elsewhere, so that its step can be saved again."""
 
-    def forget_after(self, step: int) -> None:
+    def delete_after(self, step: int) -> None:
         """Delete those of later steps, which will be done again."""
 
 

@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 
 from tunix_rt.base.errors import DivergedError
 from tunix_rt.base.signals import StopRequest
-from tunix_rt.engines.training.backend import Learner, PendingSums, prefetched
+from tunix_rt.engines.training.backend import PendingSums, TrainingBackend, prefetched
 from tunix_rt.engines.training.checkpointing import ValidationHistory
 from tunix_rt.engines.training.metrics import (
     NUM_IN_FLIGHT,
-    Diverged,
     Meter,
+    NonFiniteStep,
     diverged_error,
     write_diverged_batch,
 )
@@ -28,13 +28,13 @@ def is_validation_due(prepared: Prepared, step: int) -> bool:
     return every_steps is not None and (step % every_steps == 0 or step == prepared.num_steps)
 
 
-def validate(learner: Learner, prepared: Prepared, *, step: int) -> ValidationLine:
+def validate(backend: TrainingBackend, prepared: Prepared, *, step: int) -> ValidationLine:
     """The mean loss over the trained tokens of the validation batches, each token counted once.
 
     Raises:
         DivergedError: It is not a finite number.
     """
-    sums = list(_sums(learner, prepared))
+    sums = list(_sums(backend, prepared))
     num_tokens = sum(tokens for _, tokens in sums)
     return ValidationLine(
         step=step,
@@ -45,14 +45,14 @@ def validate(learner: Learner, prepared: Prepared, *, step: int) -> ValidationLi
     )
 
 
-def _sums(learner: Learner, prepared: Prepared) -> Iterator[tuple[float, float]]:
+def _sums(backend: TrainingBackend, prepared: Prepared) -> Iterator[tuple[float, float]]:
     """Losses and tokens of every batch. The host stays a few batches ahead of the device, and no more."""
     assert prepared.validation is not None  # the recipe validates, so its split was read
     running: deque[PendingSums] = deque()
     indices = range(prepared.num_validation_batches)
-    with prefetched(prepared.validation, learner.send, indices) as batches:
+    with prefetched(prepared.validation, backend.put, indices) as batches:
         for batch in batches:
-            running.append(learner.loss_sums(batch.arrays))
+            running.append(backend.loss_sums(batch.arrays))
             if len(running) > NUM_IN_FLIGHT:
                 yield running.popleft()()
         while running:
@@ -73,7 +73,7 @@ class Position:
     """Where a run is between two steps."""
 
     step: int
-    """Updates that the learner has behind it; also the index of the next batch."""
+    """Updates that the backend has behind it; also the index of the next batch."""
     history: ValidationHistory
 
 
@@ -82,7 +82,7 @@ class LoopParts:
     """Everything that the loop works with."""
 
     prepared: Prepared
-    learner: Learner
+    backend: TrainingBackend
     records: RunRecords
     meter: Meter
     stop: StopRequest
@@ -95,19 +95,19 @@ def run_steps(parts: LoopParts, position: Position) -> Position:
         DivergedError: A number was not finite. The state before it is saved, its batch written down.
         StorageError: A checkpoint cannot be written.
     """
-    learner = parts.learner
+    backend = parts.backend
     indices = range(position.step, parts.prepared.num_steps)
     _look_at_the_clock(parts, position)
-    with parts.stop.finishing_steps(), prefetched(parts.prepared.batches, learner.send, indices) as sent:
+    with parts.stop.finishing_steps(), prefetched(parts.prepared.batches, backend.put, indices) as sent:
         try:
             while not _is_over(parts, position):
                 batch = next(sent)
-                parts.meter.add(batch, learner.learn(batch.arrays, batch.index))
+                parts.meter.add(batch, backend.step(batch.arrays, batch.index))
                 position = _between_steps(parts, replace(position, step=batch.index + 1))
-        except Diverged as divergence:
+        except NonFiniteStep as divergence:
             raise _stopped_by(divergence, parts, position) from divergence
     with parts.records.timed("save"):
-        learner.wait_until_saved()
+        backend.wait_until_saved()
     return position
 
 
@@ -126,11 +126,11 @@ def _between_steps(parts: LoopParts, position: Position) -> Position:
 
 
 def _validated(parts: LoopParts, position: Position) -> Position:
-    parts.meter.settle()
+    parts.meter.flush()
     with parts.meter.paused(), parts.records.timed("validate"):
-        line = validate(parts.learner, parts.prepared, step=position.step)
+        line = validate(parts.backend, parts.prepared, step=position.step)
     parts.records.metrics(line)
-    parts.records.say(f"step {position.step}: validation loss {line.validation_loss:.4f}")
+    parts.records.log(f"step {position.step}: validation loss {line.validation_loss:.4f}")
     return replace(position, history=position.history.after(line.validation_loss, position.step))
 
 
@@ -159,24 +159,24 @@ def _save(parts: LoopParts, position: Position) -> None:
         again = "; again to stop at once" if parts.stop.signal_number is not None else ""
         parts.records.event("stopping", f"{parts.stop.reason}: saving step {position.step}{again}")
     # A checkpoint never knows more steps than the metrics do, whenever the process dies.
-    parts.meter.settle()
+    parts.meter.flush()
     parts.records.sync()
     with parts.meter.paused(), parts.records.timed("save"):
         _write_checkpoint(parts, position)
 
 
 def _write_checkpoint(parts: LoopParts, position: Position) -> None:
-    parts.learner.save(position.step, position.history)
+    parts.backend.save(position.step, position.history)
     parts.records.event("checkpoint", f"saving a checkpoint of step {position.step}", step=position.step)
 
 
-def _stopped_by(divergence: Diverged, parts: LoopParts, position: Position) -> Exception:
+def _stopped_by(divergence: NonFiniteStep, parts: LoopParts, position: Position) -> Exception:
     """Save the last good state, write the batch down, and say what happened."""
-    index, learner = divergence.batch_index, parts.learner
+    index, backend = divergence.batch_index, parts.backend
     write_diverged_batch(parts.prepared, index, parts.records)
     parts.records.event("diverged", f"step {index + 1} met a number that is not finite", step=index + 1)
-    if index not in (0, *learner.saved_steps()):
+    if index not in (0, *backend.saved_steps()):
         # The update was not applied: this is still the state before it.
         _write_checkpoint(parts, replace(position, step=index))
-    learner.wait_until_saved()
-    return diverged_error(index, learner.saved_steps())
+    backend.wait_until_saved()
+    return diverged_error(index, backend.saved_steps())

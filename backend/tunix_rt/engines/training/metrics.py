@@ -21,7 +21,7 @@ import numpy as np
 
 from tunix_rt.base.errors import DivergedError
 from tunix_rt.engines.planning.targets import Devices
-from tunix_rt.engines.training.backend import PendingFigures, SentBatch, StepFigures
+from tunix_rt.engines.training.backend import PendingFigures, PrefetchedBatch, StepFigures
 from tunix_rt.engines.training.preparation import Prepared
 from tunix_rt.engines.training.records import Progress, RunRecords
 from tunix_rt.engines.training.types import MetricsLine
@@ -30,7 +30,7 @@ BATCH_FILE = "diverged_batch.json"
 ARRAYS_FILE = "diverged_batch.npz"
 
 
-class Diverged(Exception):
+class NonFiniteStep(Exception):
     """A step met a number that is not finite; its update was not applied."""
 
     def __init__(self, batch_index: int) -> None:
@@ -198,19 +198,19 @@ class Meter:
         self._peak_memory_bytes: int | None = None
         self.last_line: MetricsLine | None = None
 
-    def add(self, batch: SentBatch[Any], pending: PendingFigures) -> None:
+    def add(self, batch: PrefetchedBatch[Any], pending: PendingFigures) -> None:
         """Take a step that has just been started; wait for one that is too far behind."""
         ended = self._waiter.submit(_end_of, pending)
         self._running.append(_Running(batch.index + 1, batch.num_tokens, batch.sha256, ended))
-        self._settle(NUM_IN_FLIGHT)
+        self._flush(NUM_IN_FLIGHT)
 
-    def settle(self) -> None:
+    def flush(self) -> None:
         """Wait for every step that was started, and write its line.
 
         Raises:
-            Diverged: One of them met a number that is not finite.
+            NonFiniteStep: One of them met a number that is not finite.
         """
-        self._settle(0)
+        self._flush(0)
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -243,14 +243,14 @@ class Meter:
         self._peak_memory_bytes = _largest(self._peak_memory_bytes, self._devices.peak_memory_bytes())
         return self._peak_memory_bytes
 
-    def _settle(self, num_left: int) -> None:
+    def _flush(self, num_left: int) -> None:
         while len(self._running) > num_left:
             self._read(self._running.popleft())
 
     def _read(self, running: _Running) -> None:
         ended = running.ended.result()
         if not ended.figures.is_finite:
-            raise Diverged(running.step - 1)
+            raise NonFiniteStep(running.step - 1)
         flops = self._flops(running.num_tokens, ended.figures.num_trained_tokens)
         self._clock.count(running.num_tokens, flops, ended.ended_s)
         is_last = running.step == self._prepared.num_steps

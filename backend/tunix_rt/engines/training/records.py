@@ -65,7 +65,7 @@ class RunRecords:
         self._run_dir = run_dir
         self._view = view
         self._open: _OpenFiles | None = None
-        self._said_before: list[str] = []
+        self._buffered_log: list[str] = []
         self._last_progress_s = -PROGRESS_EVERY_S
         self.durations_s: dict[str, float] = {}
         self.is_forced = False
@@ -87,7 +87,7 @@ class RunRecords:
         peaks = [line["peak_memory_bytes"] for line in kept if "peak_memory_bytes" in line]
         self.peak_before_bytes = max(peaks, default=None)
         self._open = _OpenFiles(self._run_dir)
-        for text in self._said_before:
+        for text in self._buffered_log:
             self._open.write_log(text)
 
     def metrics(self, line: MetricsLine | ValidationLine) -> None:
@@ -113,11 +113,11 @@ class RunRecords:
         self._files.num_events += 1
         self._files.write_log(message)
 
-    def say(self, text: str) -> None:
+    def log(self, text: str) -> None:
         """Print to the log and to whoever is watching."""
         text = redacted(text)
         if self._open is None:
-            self._said_before.append(text)
+            self._buffered_log.append(text)
         else:
             self._open.write_log(text)
         self._view.show_line(text)

@@ -15,7 +15,7 @@ from tunix_rt.base.logs import redacted
 from tunix_rt.base.signals import Interrupted
 from tunix_rt.engines.planning.targets import Devices
 from tunix_rt.engines.planning.types import Plan
-from tunix_rt.engines.training.checkpointing import Start, begun_by_another_engine, require_checkpoints_of
+from tunix_rt.engines.training.checkpointing import Start, engine_mismatch_error, require_checkpoints_of
 from tunix_rt.engines.training.environment import code_diff
 from tunix_rt.engines.training.job import Engine, TrainingJob
 from tunix_rt.engines.training.loop import Position
@@ -57,7 +57,7 @@ def run(engine: Engine, job: TrainingJob, view: View) -> RunManifest:
         _refuse_run_of_another_engine(engine, job)
         records = RunRecords(job.run_dir, view)
         if job.engine_choice is not None:
-            records.say(job.engine_choice)
+            records.log(job.engine_choice)
         started_at = datetime.now(UTC)
         try:
             with _recording_failures(engine, job, records, started_at):
@@ -81,7 +81,7 @@ def _refuse_run_of_another_engine(engine: Engine, job: TrainingJob) -> None:
     environment = job.run_dir.environment
     begun_by = json.loads(environment.read_bytes())["engine"] if environment.is_file() else engine.name
     if begun_by != engine.name:
-        raise begun_by_another_engine(job.run_dir.path, begun_by, engine.name)
+        raise engine_mismatch_error(job.run_dir.path, begun_by, engine.name)
 
 
 def _trained(engine: Engine, job: TrainingJob, records: RunRecords) -> _Outcome:
@@ -108,7 +108,7 @@ def _recording_failures(
         _finish(engine, job, records, started_at, _Outcome("failed", error.exit_code, failure=failure))
         raise
     except Exception as error:
-        records.say(traceback.format_exc())
+        records.log(traceback.format_exc())
         failure = RunFailure(
             code="bug",
             detail=redacted(f"{type(error).__name__}: {error}"),

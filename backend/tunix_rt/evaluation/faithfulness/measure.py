@@ -114,7 +114,7 @@ def _written_arms(
             failure = GenerationFailure(code="prompt-refused", detail=error.detail)
             done[number][arm] = Generation(item_id=key, failure=failure)
     num_done = len(questions) - len(prompts)
-    for batch in generator.write(
+    for batch in generator.generate(
         prompts, asking.decoding, batch_size=asking.batch_size, on_note=asking.on_note
     ):
         for written in batch:

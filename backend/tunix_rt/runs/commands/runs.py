@@ -13,7 +13,7 @@ from tunix_rt.base.errors import InvalidInputError, did_you_mean
 from tunix_rt.base.home import Home, opened_home
 from tunix_rt.base.terminal.options import JsonFlag
 from tunix_rt.base.terminal.output import note, print_json, say
-from tunix_rt.engines.select import AskedEngine
+from tunix_rt.engines.select import RequestedEngine
 from tunix_rt.engines.training.types import RUN_STATUSES, RunStatus
 from tunix_rt.engines.types import DeviceName
 from tunix_rt.recipes.load import read_values
@@ -61,7 +61,7 @@ Set = Annotated[
     typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the recipe; repeatable."),
 ]
 Name = Annotated[str | None, typer.Option(help="Becomes part of the run's id. Default: the recipe's name.")]
-Engine = Annotated[AskedEngine, typer.Option(help="auto takes the one that suits this machine.")]
+Engine = Annotated[RequestedEngine, typer.Option(help="auto takes the one that suits this machine.")]
 Device = Annotated[DeviceName, typer.Option(help="Only workers that have it take the run.")]
 Target = Annotated[
     str | None, typer.Option(help="Hardware to plan for. Default: this machine. See tunix-rt plan.")

@@ -56,14 +56,14 @@ def empty_cache(
     dtype: DTypeLike,
     *,
     is_list: bool,
-    has_turned_keys: bool = False,
+    has_transposed_keys: bool = False,
 ) -> Cache:
     """A cache of zeros."""
     shape = (batch_size, architecture.num_kv_heads, num_slots, architecture.head_dim)
 
     def zeros(*leading: int) -> LayerCache:
         values = jnp.zeros((*leading, *shape), dtype)
-        return LayerCache(jnp.zeros_like(values.mT if has_turned_keys else values), values)
+        return LayerCache(jnp.zeros_like(values.mT if has_transposed_keys else values), values)
 
     return [zeros() for _ in range(architecture.num_layers)] if is_list else zeros(architecture.num_layers)
 
@@ -75,14 +75,14 @@ def put_tokens(
     values: Array,
     positions: Array,
     *,
-    has_turned_keys: bool = False,
+    has_transposed_keys: bool = False,
 ) -> LayerCache:
     """Write one token a row: keys and values [B, K, H] at the slots `positions` [B]."""
     # Every leading axis has an index: with one left out, XLA would transpose the whole cache on a GPU.
     rows, heads, numbers = jnp.ogrid[tuple(slice(size) for size in keys.shape)]
     slots = positions[:, None, None]
     where = (*place, rows[..., 0], heads[..., 0], slots[..., 0])
-    of_keys = (*place, rows, heads, numbers, slots) if has_turned_keys else where
+    of_keys = (*place, rows, heads, numbers, slots) if has_transposed_keys else where
     return LayerCache(
         cache.keys.at[of_keys].set(keys, unique_indices=True),
         cache.values.at[where].set(values, unique_indices=True),
@@ -96,7 +96,7 @@ def put_prompts(
     values: Array,
     rows: Array,
     *,
-    has_turned_keys: bool = False,
+    has_transposed_keys: bool = False,
 ) -> LayerCache:
     """Begin rows anew with prompts: keys and values [R, T, K, H] into the rows `rows` [R].
 
@@ -106,7 +106,7 @@ def put_prompts(
     where, num_slots = (*place, rows), cache.values.shape[-2]
     new_keys = _as_rows(keys, num_slots)
     return LayerCache(
-        cache.keys.at[where].set(new_keys.mT if has_turned_keys else new_keys, mode="drop"),
+        cache.keys.at[where].set(new_keys.mT if has_transposed_keys else new_keys, mode="drop"),
         cache.values.at[where].set(_as_rows(values, num_slots), mode="drop"),
     )
 
@@ -119,7 +119,7 @@ def attend_to_cache(
     window: Array | int | None,
     architecture: Architecture,
     *,
-    has_turned_keys: bool = False,
+    has_transposed_keys: bool = False,
 ) -> Array:
     """Attention of the newest token of every row, [B, 1, N, H], to its row, itself included.
 
@@ -127,7 +127,7 @@ def attend_to_cache(
     """
     keys, values = cache.keys[place], cache.values[place]
     grouped = q.reshape(*keys.shape[:2], -1, architecture.head_dim)
-    product = "bkgh,bkhs->bkgs" if has_turned_keys else "bkgh,bksh->bkgs"
+    product = "bkgh,bkhs->bkgs" if has_transposed_keys else "bkgh,bksh->bkgs"
     scores = jnp.einsum(product, grouped, keys, preferred_element_type=jnp.float32)
     scores *= architecture.attention_scale
     if architecture.attention_softcap is not None:
@@ -174,7 +174,7 @@ class Decoder:
     unrolls_layers: bool = False
     """One program text per layer instead of a loop: faster on CPU and GPU, where a loop copies the cache of
     the layer that it visits; slower to compile on TPU, where a loop copies nothing."""
-    has_turned_keys: bool = False
+    has_transposed_keys: bool = False
     """How keys lie in the cache; cache.py says why."""
 
 
@@ -201,7 +201,7 @@ def read_prompts(
         attended = attend(
             heads, segment_ids, architecture, windows=windows, kind=kind, kernel="dense", sharding=None
         )
-        cache = put_prompts(cache, place, *heads[1:], rows, has_turned_keys=decoder.has_turned_keys)
+        cache = put_prompts(cache, place, *heads[1:], rows, has_transposed_keys=decoder.has_transposed_keys)
         return finish_layer(layer, x, attended), cache
 
     return _through_layers(apply, decoder, weights, x, cache, kinds)[1]
@@ -220,10 +220,12 @@ def next_logits(
         x: Array, layer: Layer, kind: Array | int, cache: LayerCache, place: Place
     ) -> tuple[Array, LayerCache]:
         q, k, v = project_heads(layer, x, Rotation(rotations.cos[kind], rotations.sin[kind]))
-        turned = decoder.has_turned_keys
-        cache = put_tokens(cache, place, k[:, 0], v[:, 0], positions, has_turned_keys=turned)
+        turned = decoder.has_transposed_keys
+        cache = put_tokens(cache, place, k[:, 0], v[:, 0], positions, has_transposed_keys=turned)
         window = window_of(windows, kind, cache.values.shape[-2])
-        attended = attend_to_cache(q, cache, place, positions, window, architecture, has_turned_keys=turned)
+        attended = attend_to_cache(
+            q, cache, place, positions, window, architecture, has_transposed_keys=turned
+        )
         return finish_layer(layer, x, attended), cache
 
     x, cache = _through_layers(apply, decoder, weights, x, cache, kinds)

@@ -19,18 +19,25 @@ from numpy.typing import NDArray
 from tunix_rt.base.host import usable_cores
 from tunix_rt.engines.generation.base import GeneratorRequest
 from tunix_rt.engines.generation.generator import BatchGenerator, encoder_of, precision_of
-from tunix_rt.engines.generation.scheduler import IDLE, STEPS_PER_LOOK, Batch, Newcomers, Room, default_rows
+from tunix_rt.engines.generation.scheduler import (
+    IDLE,
+    STEPS_PER_SYNC,
+    Batch,
+    DeviceMemory,
+    PrefillBatch,
+    default_rows,
+)
 from tunix_rt.engines.jax.devices import DeviceChoice, choose_device, is_out_of_memory
 from tunix_rt.engines.jax.generation.decoder import Decoder, Weights
 from tunix_rt.engines.jax.generation.steps import (
-    Begun,
-    Choice,
+    DevicePrefillBatch,
     Rows,
-    admit,
-    admit_in_turn,
+    SamplingParams,
+    decode,
+    decode_until_free,
     empty_rows,
-    write_on,
-    write_until_free,
+    prefill,
+    prefill_sequentially,
 )
 from tunix_rt.engines.jax.model.decoder import output_embedding
 from tunix_rt.engines.jax.model.lora import adapter_scale
@@ -106,38 +113,48 @@ class LoadedModel:
     def default_rows(self, num_slots: int) -> int:
         """Rows of a batch over all devices when nobody says how many."""
         choice = self.choice
-        room = Room(choice.platform, self.num_devices, choice.memory_bytes, self.weight_bytes)
+        room = DeviceMemory(choice.platform, self.num_devices, choice.memory_bytes, self.weight_bytes)
         bytes_per_number = np.dtype(self.decoder.dtype).itemsize
         return default_rows(
             room, self.decoder.architecture, num_slots=num_slots, bytes_per_number=bytes_per_number
         )
 
     def batch(
-        self, decoding: Decoding, *, num_rows: int, num_slots: int, steps_per_look: int = STEPS_PER_LOOK
+        self, decoding: Decoding, *, num_rows: int, num_slots: int, steps_per_sync: int = STEPS_PER_SYNC
     ) -> Batch:
         """An empty batch for prompts that come one by one, with room for `num_slots` tokens a row."""
-        return self._batch(decoding, num_rows, num_slots, steps_per_look, reads_in_turn=self.is_one_cpu)
+        return self._batch(
+            decoding, num_rows, num_slots, steps_per_sync, prefills_sequentially=self.is_one_cpu
+        )
 
     def batches(self, decoding: Decoding, *, num_rows: int, num_slots: int) -> list[Batch]:
         """The same for many prompts, the rows of a small model shared out to the cores of a CPU."""
         is_small = self.is_one_cpu and is_small_model(self.weight_bytes)
         count = num_batches(num_rows) if is_small else 1
-        num_steps = STEPS_OF_SMALL_MODELS if is_small else STEPS_PER_LOOK
+        num_steps = STEPS_OF_SMALL_MODELS if is_small else STEPS_PER_SYNC
         return [
-            self._batch(decoding, num_rows // count, num_slots, num_steps, reads_in_turn=is_small)
+            self._batch(decoding, num_rows // count, num_slots, num_steps, prefills_sequentially=is_small)
             for _ in range(count)
         ]
 
     def _batch(
-        self, decoding: Decoding, num_rows: int, num_slots: int, num_steps: int, *, reads_in_turn: bool
+        self,
+        decoding: Decoding,
+        num_rows: int,
+        num_slots: int,
+        num_steps: int,
+        *,
+        prefills_sequentially: bool,
     ) -> Batch:
-        rows = _JaxRows(self, Choice.of(decoding), num_rows, num_slots, num_steps, reads_in_turn)
+        rows = _JaxRows(
+            self, SamplingParams.of(decoding), num_rows, num_slots, num_steps, prefills_sequentially
+        )
         return Batch(
             rows,
             num_rows=num_rows,
             stop_ids=self.stop_ids,
             num_devices=self.num_devices,
-            reads_in_turn=reads_in_turn,
+            prefills_sequentially=prefills_sequentially,
         )
 
     def is_out_of_memory(self, error: RuntimeError) -> bool:
@@ -151,34 +168,36 @@ class _JaxRows:
     def __init__(
         self,
         model: LoadedModel,
-        choice: Choice,
+        choice: SamplingParams,
         num_rows: int,
         num_slots: int,
         num_steps: int,
-        reads_in_turn: bool,
+        prefills_sequentially: bool,
     ) -> None:
         self._model = model
-        self._reads_in_turn = reads_in_turn
+        self._prefills_sequentially = prefills_sequentially
         self._num_steps = num_steps
         self._choice = choice
         self._num_rows = num_rows
         self._rows: Rows = empty_rows(model.decoder, model.mesh, num_rows, num_slots)
 
-    def admit(self, new: Newcomers, num_rows: int) -> None:
+    def prefill(self, new: PrefillBatch, num_rows: int) -> None:
         """Give prompts to rows that are free."""
         model = self._model
-        begun = Begun(**self._filled_up(new, num_rows))
-        if self._reads_in_turn:
+        begun = DevicePrefillBatch(**self._filled_up(new, num_rows))
+        if self._prefills_sequentially:
             num_new = np.int32(len(new.rows))
-            self._rows = admit_in_turn(model.decoder, model.mesh, model.weights, self._rows, begun, num_new)
+            self._rows = prefill_sequentially(
+                model.decoder, model.mesh, model.weights, self._rows, begun, num_new
+            )
         else:
-            self._rows = admit(model.decoder, model.mesh, model.weights, self._rows, begun)
+            self._rows = prefill(model.decoder, model.mesh, model.weights, self._rows, begun)
 
     def advance(self, num_awaited: int) -> NDArray[Any]:
         """Some more tokens of every row."""
         model = self._model
         if model.is_one_cpu:
-            self._rows, written = write_until_free(
+            self._rows, written = decode_until_free(
                 model.decoder,
                 model.mesh,
                 model.weights,
@@ -191,7 +210,7 @@ class _JaxRows:
             tokens = np.asarray(written)
             made: NDArray[Any] = tokens[(tokens != IDLE).any(axis=1)]
             return made
-        self._rows, written = write_on(
+        self._rows, written = decode(
             model.decoder,
             model.mesh,
             model.weights,
@@ -202,7 +221,7 @@ class _JaxRows:
         )
         return np.asarray(written)
 
-    def _filled_up(self, new: Newcomers, num_rows: int) -> dict[str, Any]:
+    def _filled_up(self, new: PrefillBatch, num_rows: int) -> dict[str, Any]:
         """The program has its own number of rows; those that are left over go nowhere."""
         num_missing = num_rows - len(new.rows)
         if not num_missing:
@@ -235,7 +254,7 @@ def open_generator(request: GeneratorRequest) -> JaxGenerator:
         source.architecture,
         jnp.dtype(precision),
         unrolls_layers=choice.platform != "tpu",
-        has_turned_keys=choice.platform == "cpu",
+        has_transposed_keys=choice.platform == "cpu",
     )
     decoder, weights = _with_adapter(request, decoder, load_weights(request, source, precision, mesh), mesh)
     model = LoadedModel(decoder, weights, mesh, stop_token_ids(source, encoder), choice)
@@ -270,10 +289,12 @@ def _with_adapter(
     if decoder.unrolls_layers:
         params = _in_lists(params, decoder.architecture.num_layers, mesh)
     is_cpu = mesh.devices.flat[0].platform == "cpu"
-    return decoder, Weights(params, adapters, turned_head(params, decoder.architecture) if is_cpu else None)
+    return decoder, Weights(
+        params, adapters, transposed_head(params, decoder.architecture) if is_cpu else None
+    )
 
 
-def turned_head(params: Params, architecture: Architecture) -> Array:
+def transposed_head(params: Params, architecture: Architecture) -> Array:
     """A copy of the output embedding as [D, V]."""
     return jnp.array(output_embedding(params, architecture).T)
 

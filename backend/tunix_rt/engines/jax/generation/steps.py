@@ -33,19 +33,19 @@ _NUM_HALVINGS = 31
 
 
 @dataclass(frozen=True)
-class Choice:
+class SamplingParams:
     """How tokens are chosen. Hashable: a static argument of jit."""
 
     temperature: float
     top_p: float
 
     @classmethod
-    def of(cls, decoding: Decoding) -> "Choice":
+    def of(cls, decoding: Decoding) -> "SamplingParams":
         """The part of a decoding that one step needs."""
         return cls(decoding.temperature, decoding.top_p)
 
 
-def choose_tokens(choice: Choice, logits: Array, keys: Array, positions: Array) -> Array:
+def choose_tokens(choice: SamplingParams, logits: Array, keys: Array, positions: Array) -> Array:
     """The next token of every row, int32 [B].
 
     Args:
@@ -121,8 +121,8 @@ class Rows(NamedTuple):
     """Of every slot, the same for all rows. Kept: a CPU would compute the sines again in every layer."""
 
 
-class Begun(NamedTuple):
-    """`Newcomers` on the device, filled up with rows that nobody takes."""
+class DevicePrefillBatch(NamedTuple):
+    """`PrefillBatch` on the device, filled up with rows that nobody takes."""
 
     prompts: Array
     """Tokens [R, T]."""
@@ -143,7 +143,7 @@ def empty_rows(decoder: Decoder, mesh: Mesh, batch_size: int, num_slots: int) ->
         num_slots,
         decoder.dtype,
         is_list=decoder.unrolls_layers,
-        has_turned_keys=decoder.has_turned_keys,
+        has_transposed_keys=decoder.has_transposed_keys,
     )
     numbers, keys = jnp.zeros(batch_size, jnp.int32), jnp.zeros((batch_size, 2), jnp.uint32)
     rotations = rotations_of_slots(decoder, num_slots)
@@ -151,15 +151,15 @@ def empty_rows(decoder: Decoder, mesh: Mesh, batch_size: int, num_slots: int) ->
 
 
 @partial(jax.jit, static_argnames=("decoder", "mesh"), donate_argnames="rows")
-def admit(decoder: Decoder, mesh: Mesh, weights: Weights, rows: Rows, new: Begun) -> Rows:
+def prefill(decoder: Decoder, mesh: Mesh, weights: Weights, rows: Rows, new: DevicePrefillBatch) -> Rows:
     """Give prompts to rows that are free."""
-    new = Begun(*jax.lax.with_sharding_constraint(tuple(new), _places(mesh)))
+    new = DevicePrefillBatch(*jax.lax.with_sharding_constraint(tuple(new), _places(mesh)))
     return _by_row(decoder, mesh, _begin(decoder, weights, rows, new))
 
 
 @partial(jax.jit, static_argnames=("decoder", "mesh"), donate_argnames="rows")
-def admit_in_turn(
-    decoder: Decoder, mesh: Mesh, weights: Weights, rows: Rows, new: Begun, num_new: Array
+def prefill_sequentially(
+    decoder: Decoder, mesh: Mesh, weights: Weights, rows: Rows, new: DevicePrefillBatch, num_new: Array
 ) -> Rows:
     """The same with the first `num_new` prompts, one after the other.
 
@@ -167,21 +167,21 @@ def admit_in_turn(
     """
 
     def begin_next(number: Array, rows: Rows) -> Rows:
-        one = Begun(*(jax.lax.dynamic_slice_in_dim(numbers, number, 1) for numbers in new))
+        one = DevicePrefillBatch(*(jax.lax.dynamic_slice_in_dim(numbers, number, 1) for numbers in new))
         return _begin(decoder, weights, rows, one)
 
     return _by_row(decoder, mesh, jax.lax.fori_loop(0, num_new, begin_next, rows))
 
 
 @partial(jax.jit, static_argnames=("decoder", "mesh", "choice", "num_steps"), donate_argnames="rows")
-def write_on(
+def decode(
     decoder: Decoder,
     mesh: Mesh,
     weights: Weights,
     rows: Rows,
     stop_ids: Array,
     *,
-    choice: Choice,
+    choice: SamplingParams,
     num_steps: int,
 ) -> tuple[Rows, Array]:
     """Some more tokens of every row, int32 [num_steps, B], with IDLE or NOT_FINITE where there is none."""
@@ -194,7 +194,7 @@ def write_on(
 
 
 @partial(jax.jit, static_argnames=("decoder", "mesh", "choice", "num_steps"), donate_argnames="rows")
-def write_until_free(
+def decode_until_free(
     decoder: Decoder,
     mesh: Mesh,
     weights: Weights,
@@ -202,7 +202,7 @@ def write_until_free(
     stop_ids: Array,
     num_awaited: Array,
     *,
-    choice: Choice,
+    choice: SamplingParams,
     num_steps: int,
 ) -> tuple[Rows, Array]:
     """The same, until so many rows are free; IDLE in all rows for tokens that are not made any more.
@@ -224,7 +224,7 @@ def write_until_free(
     return _by_row(decoder, mesh, rows), written
 
 
-def _begin(decoder: Decoder, weights: Weights, rows: Rows, new: Begun) -> Rows:
+def _begin(decoder: Decoder, weights: Weights, rows: Rows, new: DevicePrefillBatch) -> Rows:
     with matrix_precision(decoder.dtype):
         cache = read_prompts(decoder, weights, rows.cache, new.prompts, new.rows, rows.rotations)
     where = new.rows
@@ -240,7 +240,7 @@ def _begin(decoder: Decoder, weights: Weights, rows: Rows, new: Begun) -> Rows:
 
 
 def _write_one(
-    decoder: Decoder, weights: Weights, rows: Rows, stop_ids: Array, choice: Choice
+    decoder: Decoder, weights: Weights, rows: Rows, stop_ids: Array, choice: SamplingParams
 ) -> tuple[Rows, Array]:
     with matrix_precision(decoder.dtype):
         logits, cache = next_logits(decoder, weights, rows.cache, rows.tokens, rows.positions, rows.rotations)

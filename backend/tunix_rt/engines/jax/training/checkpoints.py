@@ -39,8 +39,8 @@ from tunix_rt.engines.training.checkpointing import (
     CheckpointRecord,
     DamagedError,
     Restored,
-    require_room,
-    unwritable,
+    checkpoint_write_error,
+    require_disk_space,
 )
 from tunix_rt.engines.training.preparation import RunIdentity
 
@@ -171,7 +171,7 @@ class Checkpoints:
             record=ocp.args.JsonSave(record.model_dump(mode="json")),
         )
         self.wait()
-        require_room(self.directory, _num_bytes(state))
+        require_disk_space(self.directory, _num_bytes(state))
         with _writing(self.directory):
             self._manager.save(record.step, args=items, force=True)
 
@@ -186,7 +186,7 @@ class Checkpoints:
         with suppress(StorageError), _writing(self.directory):
             self._manager.close()
 
-    def forget_after(self, step: int) -> None:
+    def delete_after(self, step: int) -> None:
         """Delete the checkpoints of steps that will be done again."""
         for later in self.steps():
             if later > step:
@@ -283,7 +283,7 @@ def _writing(directory: Path) -> Iterator[None]:
         for unfinished in directory.glob("*orbax-checkpoint-tmp*"):
             shutil.rmtree(unfinished, ignore_errors=True)
         is_full = any(sign in str(error) for sign in _FULL_DISK)
-        raise unwritable(directory, DISK_IS_FULL if is_full else _first_line(error)) from error
+        raise checkpoint_write_error(directory, DISK_IS_FULL if is_full else _first_line(error)) from error
 
 
 def _first_line(error: Exception) -> str:

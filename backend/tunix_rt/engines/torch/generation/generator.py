@@ -25,10 +25,10 @@ from tunix_rt.engines.generation.generator import BatchGenerator, encoder_of, pr
 from tunix_rt.engines.generation.scheduler import (
     IDLE,
     NOT_FINITE,
-    STEPS_PER_LOOK,
+    STEPS_PER_SYNC,
     Batch,
-    Newcomers,
-    Room,
+    DeviceMemory,
+    PrefillBatch,
     default_rows,
 )
 from tunix_rt.engines.torch.devices import TorchDevice, choose_device, is_out_of_memory
@@ -73,14 +73,14 @@ def _warm_up(step: Callable[[], Tensor], device: torch.device) -> None:
 
 
 @dataclass(frozen=True)
-class Choice:
+class SamplingParams:
     """How tokens are chosen."""
 
     temperature: float
     top_p: float
 
     @classmethod
-    def of(cls, decoding: Decoding) -> "Choice":
+    def of(cls, decoding: Decoding) -> "SamplingParams":
         """The part of a decoding that one step needs."""
         return cls(decoding.temperature, decoding.top_p)
 
@@ -100,7 +100,7 @@ def draws_of(keys: Iterable[NDArray[np.uint32]], num_places: int) -> Tensor:
     return torch.from_numpy(np.stack([_stream(key).random(num_places, np.float32) for key in keys]))
 
 
-def choose_tokens(choice: Choice, logits: Tensor, draws: Tensor) -> Tensor:
+def choose_tokens(choice: SamplingParams, logits: Tensor, draws: Tensor) -> Tensor:
     """The next token of every row, int64 [B].
 
     Args:
@@ -162,17 +162,17 @@ class LoadedModel:
         """Rows of a batch when nobody says how many."""
         decoder, place = self.decoder, self.place
         weight_bytes = sum(parameter.nbytes for parameter in decoder.module.parameters())
-        room = Room(place.platform, self.num_devices, place.memory_bytes, weight_bytes)
+        room = DeviceMemory(place.platform, self.num_devices, place.memory_bytes, weight_bytes)
         bytes_per_number = decoder.compute_dtype.itemsize
         return default_rows(
             room, decoder.architecture, num_slots=num_slots, bytes_per_number=bytes_per_number
         )
 
     def batch(
-        self, decoding: Decoding, *, num_rows: int, num_slots: int, steps_per_look: int = STEPS_PER_LOOK
+        self, decoding: Decoding, *, num_rows: int, num_slots: int, steps_per_sync: int = STEPS_PER_SYNC
     ) -> Batch:
         """An empty batch, with room for `num_slots` tokens a row."""
-        rows = _TorchRows(self, Choice.of(decoding), num_rows, num_slots, steps_per_look)
+        rows = _TorchRows(self, SamplingParams.of(decoding), num_rows, num_slots, steps_per_sync)
         return Batch(rows, num_rows=num_rows, stop_ids=self.stop_ids)
 
     def batches(self, decoding: Decoding, *, num_rows: int, num_slots: int) -> list[Batch]:
@@ -189,7 +189,7 @@ class _TorchRows:
 
     @torch.inference_mode()
     def __init__(
-        self, model: LoadedModel, choice: Choice, num_rows: int, num_slots: int, num_steps: int
+        self, model: LoadedModel, choice: SamplingParams, num_rows: int, num_slots: int, num_steps: int
     ) -> None:
         decoder, self._device = model.decoder, model.place.device
         self._model = model
@@ -213,7 +213,7 @@ class _TorchRows:
         )
 
     @torch.inference_mode()
-    def admit(self, new: Newcomers, num_rows: int) -> None:
+    def prefill(self, new: PrefillBatch, num_rows: int) -> None:
         """Give prompts to rows that are free."""
         rows = self._long(new.rows)
         read_prompts(self._model.decoder, self._cache, self._long(new.prompts), rows)

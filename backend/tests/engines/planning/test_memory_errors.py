@@ -3,7 +3,7 @@
 import pytest
 from support.recipes import make_recipe
 
-from tunix_rt.engines.planning.fixes import does_not_fit, out_of_memory_error, with_advice
+from tunix_rt.engines.planning.fixes import insufficient_memory_error, out_of_memory_error, with_advice
 from tunix_rt.engines.planning.planner import PlanQuestion, estimated_plan
 from tunix_rt.engines.planning.targets import known_target
 from tunix_rt.engines.planning.types import Plan, Workload
@@ -50,4 +50,4 @@ def test_what_does_not_fit_comes_with_changes_that_do() -> None:
     plan = with_advice(estimated_plan(question("t4")), question("t4"))
     assert not plan.fits
     assert plan.fixes
-    assert plan.fixes[0].change in does_not_fit(plan, plan.reason).next_step
+    assert plan.fixes[0].change in insufficient_memory_error(plan, plan.reason).next_step
