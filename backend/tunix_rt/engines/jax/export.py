@@ -7,6 +7,7 @@ tokenizer.json  tokenizer_config.json  chat_template.jinja   always
 
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import jax
 
@@ -22,14 +23,22 @@ from tunix_rt.engines.jax.program import build_program
 from tunix_rt.engines.jax.sharding import make_mesh
 from tunix_rt.engines.jax.start import load_state
 from tunix_rt.engines.jax.training.checkpoints import Checkpoints
+from tunix_rt.engines.jax.training.state import TrainState
 from tunix_rt.engines.jax.weights import load_adapters, save_adapters, save_params
 from tunix_rt.engines.training.checkpointing import Start, restore
 from tunix_rt.engines.training.job import TrainingJob
-from tunix_rt.engines.training.preparation import prepare
+from tunix_rt.engines.training.preparation import Prepared, prepare
 from tunix_rt.engines.weights.sources import ModelSource, resolve_model
 from tunix_rt.recipes.types import Recipe, ShardingSection
 from tunix_rt.tokenization.chat_template import save_tokenizer
 from tunix_rt.tokenization.encoding import TraceEncoder
+
+
+def export_state(directory: Path, state: TrainState, frozen: Any, prepared: Prepared) -> None:
+    """Write the weights of a training state as `export_model` does."""
+    is_full = prepared.recipe.training.mode == "full"
+    params, adapters = (state.trainable, None) if is_full else (frozen, state.trainable)
+    export_model(directory, params, adapters, prepared.recipe, prepared.source, prepared.encoder)
 
 
 def export_model(
@@ -92,15 +101,7 @@ def export_checkpoint(job: TrainingJob, step: int, directory: Path) -> None:
     finally:
         checkpoints.close()
     state, frozen = load_state(Start(step, state=restored.state), program, prepared)
-    is_full = recipe.training.mode == "full"
-    export_model(
-        directory,
-        state.trainable if is_full else frozen,
-        None if is_full else state.trainable,
-        recipe,
-        prepared.source,
-        prepared.encoder,
-    )
+    export_state(directory, state, frozen, prepared)
 
 
 def merge_adapter(request: GeneratorRequest, directory: Path, dtype: RequestedFormat) -> None:

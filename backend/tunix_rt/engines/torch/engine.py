@@ -7,14 +7,11 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from tunix_rt.base.signals import StopRequest, stop_requests
+from tunix_rt.base.signals import stop_requests
 from tunix_rt.engines.export import RequestedFormat
 from tunix_rt.engines.generation.base import Generator, GeneratorRequest
-from tunix_rt.engines.planning.fixes import out_of_memory_error, require_fit
 from tunix_rt.engines.planning.kernels import TorchKernelChoice
 from tunix_rt.engines.planning.limits import require_torch_buffers
-from tunix_rt.engines.planning.step import model_flops
-from tunix_rt.engines.planning.targets import peak_flops
 from tunix_rt.engines.planning.types import Plan
 from tunix_rt.engines.torch.devices import TorchDevice, choose_device, is_out_of_memory, require_format
 from tunix_rt.engines.torch.distributed import Layout, joined, make_layout, own_device
@@ -31,16 +28,14 @@ from tunix_rt.engines.training.checkpointing import (
     CheckpointRecord,
     Start,
     ValidationHistory,
-    find_start,
     restore,
 )
 from tunix_rt.engines.training.environment import run_environment
-from tunix_rt.engines.training.job import LATEST, TrainingJob, TrainingResult
-from tunix_rt.engines.training.loop import LoopParts, Position, is_stopped_early, run_steps
-from tunix_rt.engines.training.metrics import Meter
+from tunix_rt.engines.training.job import TrainingJob, TrainingResult
 from tunix_rt.engines.training.preparation import Prepared, RunIdentity, prepare
 from tunix_rt.engines.training.records import RunRecords
-from tunix_rt.engines.training.run import record_beginning, record_plan, run_figures
+from tunix_rt.engines.training.run import EngineTraining
+from tunix_rt.engines.training.types import RunEnvironment
 from tunix_rt.tokenization.packing import Batch
 
 
@@ -48,7 +43,10 @@ from tunix_rt.tokenization.packing import Batch
 class TorchBackend:
     """A step that changes its weights in place, and where they are saved."""
 
+    prepared: Prepared
+    decoder: Decoder
     train_step: TrainStep
+    layout: Layout
     checkpoints: Checkpoints
     identity: RunIdentity
 
@@ -79,6 +77,14 @@ class TorchBackend:
     def wait_until_saved(self) -> None:
         """Wait until every checkpoint is on the disk."""
         self.checkpoints.wait()
+
+    def restore(self, step: int) -> None:
+        """Replace the state by the checkpoint of a step."""
+        self.train_step.load_state_dict(restore(self.checkpoints, step, self.identity).state)
+
+    def export(self, directory: Path) -> None:
+        """Write the weights of the state."""
+        export_model(directory, self.prepared, self.decoder, self.train_step, self.layout)
 
 
 class _AsyncScalars:
@@ -157,94 +163,42 @@ class TorchEngine:
                     job.checkpoints, num_newest=recipe.output.keep_checkpoints, layout=layout
                 )
                 try:
-                    return _Training(job, records, device, prepared, kernel, layout, checkpoints, stop).run()
+                    return _TorchTraining(
+                        job, records, prepared, device, checkpoints, stop, kernel, layout
+                    ).run()
                 finally:
                     checkpoints.close()
 
 
-@dataclass(frozen=True, eq=False)
-class _Training:
-    """One run, once everything that it needs is at hand."""
-
-    job: TrainingJob
-    records: RunRecords
-    device: TorchDevice
-    prepared: Prepared
+@dataclass(eq=False)
+class _TorchTraining(EngineTraining[State]):
+    devices: TorchDevice
+    checkpoints: Checkpoints
     kernel: TorchKernelChoice
     layout: Layout
-    checkpoints: Checkpoints
-    stop: StopRequest
 
-    def run(self) -> TrainingResult:
-        start = find_start(self.job, self.checkpoints, self.prepared)
-        self._begin(start)
-        self.records.log(run_summary(self.prepared, self.device, self.kernel, self.layout))
-        plan = plan_run(self.prepared, self.device)
-        record_plan(self.job, self.records, plan)
-        require_fit(plan, is_forced=self.job.is_forced)
-        try:
-            return self._train(start, plan)
-        except (RuntimeError, MemoryError) as error:
-            if is_out_of_memory(error):
-                recipe, saved = self.prepared.recipe, self.checkpoints.steps()
-                raise out_of_memory_error(plan, recipe, error, saved_steps=saved) from error
-            raise
-
-    def _begin(self, start: Start[State]) -> None:
-        environment = run_environment(
+    def environment(self) -> RunEnvironment:
+        return run_environment(
             "torch",
-            device=str(self.device),
-            devices=(str(self.device.device),),
-            device_memory_bytes=self.device.memory_bytes,
+            device=str(self.devices),
+            devices=(str(self.devices.device),),
+            device_memory_bytes=self.devices.memory_bytes,
         )
-        record_beginning(self.job, self.records, start, environment)
-        if self.job.resume_from not in (None, LATEST):
-            self.checkpoints.delete_after(start.step)
 
-    def _train(self, start: Start[State], plan: Plan) -> TrainingResult:
-        with self.records.timed("load"):
-            decoder, train_step = load_training(
-                start, self.prepared, self.device, self.layout, initial_adapters=self.job.initial_adapters
-            )
+    def summary(self) -> str:
+        return run_summary(self.prepared, self.devices, self.kernel, self.layout)
+
+    def plan(self) -> Plan:
+        return plan_run(self.prepared, self.devices)
+
+    def load(self, start: Start[State]) -> TorchBackend:
+        decoder, train_step = load_training(
+            start, self.prepared, self.devices, self.layout, initial_adapters=self.job.initial_adapters
+        )
         for note in (*decoder.notes, str(train_step.compiling), str(train_step.liger)):
             self.records.log(note)
-        backend = TorchBackend(train_step, self.checkpoints, self.prepared.identity)
-        meter = Meter(
-            self.prepared,
-            self.device,
-            self.records,
-            flops=self._step_flops,
-            peak_flops=peak_flops(self.device),
-        )
-        parts = LoopParts(self.prepared, backend, self.records, meter, self.stop)
-        with self.records.timed("train"):
-            end = run_steps(parts, Position(start.step, start.history))
-        figures = partial(run_figures, self.prepared, self.device, plan, meter, end)
-        if self.stop.is_made:
-            return TrainingResult(figures(None), self.stop.signal_number, self.stop.is_out_of_time)
-        if is_stopped_early(self.prepared, end.history):
-            self.records.event("early-stop", f"no better validation loss since step {end.history.best_step}")
-        with self.records.timed("export"):
-            exported_step = self._export(end, decoder, backend)
-        return TrainingResult(figures(exported_step))
+        identity = self.prepared.identity
+        return TorchBackend(self.prepared, decoder, train_step, self.layout, self.checkpoints, identity)
 
-    def _step_flops(self, num_tokens: int, num_trained_tokens: int) -> float:
-        return model_flops(
-            self.prepared.source.architecture,
-            self.prepared.recipe,
-            num_tokens=num_tokens,
-            num_trained_tokens=num_trained_tokens,
-        )
-
-    def _export(self, end: Position, decoder: Decoder, backend: TorchBackend) -> int:
-        """Write the weights that the recipe asks for; the step that they are of."""
-        step, best_step = end.step, end.history.best_step
-        if self.prepared.recipe.output.model == "best" and best_step is not None and best_step != step:
-            restored = restore(self.checkpoints, best_step, self.prepared.identity)
-            backend.train_step.load_state_dict(restored.state)
-            step = best_step
-        export_model(self.job.run_dir.model, self.prepared, decoder, backend.train_step, self.layout)
-        self.records.event(
-            "exported", f"weights of step {step} are in {self.job.run_dir.model.name}/", step=step
-        )
-        return step
+    def is_out_of_memory(self, error: BaseException) -> bool:
+        return is_out_of_memory(error)
