@@ -171,7 +171,7 @@ def test_a_stored_head_that_is_tied_must_be_the_embedding(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"model__norm__weight": None}, r"lack the tensor model\.norm\.weight"),
+        ({"model__norm__weight": None}, r"do not have the tensor model\.norm\.weight"),
         ({"model__norm__weight": torch.ones(31)}, r"model\.norm\.weight in .* has shape \[31\].* \[32\]"),
         ({"model__embed_tokens__weight": torch.ones(95, 32)}, r"embed_tokens.* \[95, 32\].* \[96, 32\]"),
         ({"model__norm__weight": torch.ones(32, dtype=torch.int8)}, r"model\.norm\.weight .* stored as I8"),

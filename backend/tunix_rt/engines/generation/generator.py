@@ -1,7 +1,7 @@
-"""Run all groups, retry smaller on out-of-memory; what every engine settles before loading.
+"""The generator of every engine: encoder and precision, parallel batches, retries after out-of-memory.
 
-A batch that has room takes the next prompts, whatever the others do, and none waits for another one. What a
-prompt becomes does not depend on the batch that takes it.
+Batches run in threads and take prompts from one queue, so none waits for another. The completion of a prompt
+does not depend on the batch that decodes it.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -37,20 +37,20 @@ from tunix_rt.tokenization.encoding import TraceEncoder
 
 
 def encoder_of(request: GeneratorRequest, source: ModelSource) -> TraceEncoder:
-    """The tokenizer and chat template of the model, or of the adapter on top of it."""
+    """The tokenizer and chat template of the model, or of its adapter."""
     tokenizer = load_model_tokenizer(_with_trained_tokenizer(request), source)
     return TraceEncoder(tokenizer, choose_template(tokenizer, request.chat_template), request.markup)
 
 
 def precision_of(request: GeneratorRequest, *, computes_bfloat16: bool) -> FloatFormat:
-    """The format that the request means on a device; one that computes in bfloat16 is fastest with it."""
+    """The requested precision; auto is bfloat16 on devices that compute in it."""
     if request.precision != "auto":
         return request.precision
     return "bfloat16" if computes_bfloat16 else "float32"
 
 
 def _with_trained_tokenizer(request: GeneratorRequest) -> ModelSection:
-    """The model's section, with the tokenizer that the adapter was trained with."""
+    """The model's section with the tokenizer of its adapter."""
     model, adapter = request.model, request.adapter
     if model.tokenizer is not None or adapter is None or not (adapter / "tokenizer.json").is_file():
         return model
@@ -58,18 +58,18 @@ def _with_trained_tokenizer(request: GeneratorRequest) -> ModelSection:
 
 
 Report: TypeAlias = list[Completion] | BaseException | None
-"""What ended between two looks at a batch, why it failed, or that it has nothing left to do."""
+"""Completions of one sync, the error of a batch, or None when a batch has finished."""
 
 
 def decode_in_parallel(
     batches: Sequence[Batch], requests: Sequence[DecodeRequest]
 ) -> Iterator[list[Completion]]:
-    """Complete the prompts, the first ones first; each list is what ended between two looks at a batch."""
+    """Complete the prompts in order; each list holds the completions of one sync of a batch."""
     if len(batches) == 1:
         yield from batches[0].run(RequestQueue(requests))
         return
     num_rows = sum(batch.num_free for batch in batches)
-    # Dealt out in turn, so that few prompts are shared evenly; the rest is taken by whoever has room.
+    # The first prompts are dealt out evenly; the rest go to whichever batch has room.
     first, queue = requests[:num_rows], RequestQueue(requests[num_rows:])
     reports: SimpleQueue[Report] = SimpleQueue()
     start, stop = Event(), Event()
@@ -78,7 +78,7 @@ def decode_in_parallel(
             for number, batch in enumerate(batches):
                 share = RequestQueue(first[number :: len(batches)])
                 threads.submit(_run_batch, batch, share, queue, reports, start, stop)
-            # Not one by one: a thread that begins to work keeps the next one from being started.
+            # All at once: a thread that is already working would delay the start of the next one.
             start.set()
             yield from _results(reports, len(batches))
         finally:
@@ -115,7 +115,7 @@ def _results(reports: "SimpleQueue[Report]", num_batches: int) -> Iterator[list[
             try:
                 raise report
             finally:
-                del report  # it would hold on to itself, and to the rows that did not fit
+                del report  # a reference cycle that would keep the arrays of the failed batch alive
         if report is None:
             num_batches -= 1
         else:
@@ -127,7 +127,7 @@ ModelT = TypeVar("ModelT", bound=DecodingModel)
 
 @dataclass(frozen=True, eq=False)
 class BatchGenerator(Generic[ModelT]):
-    """`engines.generation.Generator` for every engine that has a `DecodingModel`."""
+    """`Generator` for every engine with a `DecodingModel`."""
 
     model: ModelT
     encoder: TraceEncoder
@@ -137,7 +137,7 @@ class BatchGenerator(Generic[ModelT]):
 
     @property
     def max_tokens(self) -> int:
-        """Prompt and completion together may not be longer."""
+        """The most tokens of prompt and completion together."""
         return self.source.architecture.max_positions
 
     def generate(
@@ -148,10 +148,10 @@ class BatchGenerator(Generic[ModelT]):
         batch_size: int | None = None,
         on_note: Callable[[str], None] = lambda _: None,
     ) -> Iterator[list[Completion]]:
-        """Complete every prompt; `engines.generation.Generator` says how."""
+        """Complete every prompt, as described in `Generator`."""
         if batch_size is not None and batch_size < 1:
             raise InvalidInputError(
-                f"A batch of {batch_size} prompts writes nothing.",
+                f"The batch size is {batch_size}.",
                 next_step="Choose 1 or more, or leave the batch size out.",
             )
         failures = [
@@ -171,7 +171,7 @@ class BatchGenerator(Generic[ModelT]):
             yield from self._generate_group(group, decoding, batch_size, on_note)
 
     def stream(self, *, max_rows: int) -> StreamingBatches:
-        """The same model for prompts that arrive one by one."""
+        """Decode prompts that arrive one by one."""
         return StreamingBatches(self.model, self.source.architecture, max_rows=max_rows)
 
     def _generate_group(
@@ -181,7 +181,7 @@ class BatchGenerator(Generic[ModelT]):
         batch_size: int | None,
         on_note: Callable[[str], None],
     ) -> Iterator[list[Completion]]:
-        """Complete prompts that share a shape; with smaller batches where the memory runs out."""
+        """Complete prompts that share a shape, in smaller batches after running out of memory."""
         pending = {id(request.prompt): request for request in group}
         num_slots = group[0].num_slots
         num_rows = self._num_rows(group, batch_size)
@@ -192,10 +192,10 @@ class BatchGenerator(Generic[ModelT]):
             except RuntimeError as error:
                 if not self.model.is_out_of_memory(error):
                     raise
-            # Outside of the handler: the error holds on to the arrays of the batch that did not fit.
+            # Outside the handler: the error holds references to the arrays of the batch that did not fit.
             if num_rows > self.model.num_devices:
                 num_rows = whole_rows(self.model, num_rows // 2)
-                on_note(f"out of memory: going on with batches of {num_rows}")
+                on_note(f"out of memory: continuing with batches of {num_rows}")
             else:
                 requests = [pending.pop(key) for key in list(pending)[:num_rows]]
                 yield [out_of_memory_failure(request.prompt, num_slots) for request in requests]
@@ -203,7 +203,7 @@ class BatchGenerator(Generic[ModelT]):
     def _generate_batch(
         self, pending: dict[int, DecodeRequest], decoding: Decoding, num_rows: int, num_slots: int
     ) -> Iterator[list[Completion]]:
-        """Complete what is pending and strike it off. However this ends, the batches are gone afterwards."""
+        """Complete pending requests and remove them. The batches are freed on return and on error."""
         batches = self.model.batches(decoding, num_rows=num_rows, num_slots=num_slots)
         for finished in decode_in_parallel(batches, list(pending.values())):
             for completion in finished:
@@ -211,6 +211,6 @@ class BatchGenerator(Generic[ModelT]):
             yield finished
 
     def _num_rows(self, group: Sequence[DecodeRequest], batch_size: int | None) -> int:
-        """Rows of the batches: as asked for or as fits, but not more than there are prompts."""
+        """Rows of the batches: as requested or as fit, but not more than there are prompts."""
         most = self.model.default_rows(group[0].num_slots) if batch_size is None else batch_size
         return whole_rows(self.model, min(most, power_of_two_above(len(group))))

@@ -1,9 +1,7 @@
-"""Prompts into shape groups, request queue, rows of a batch.
+"""Requests by shape, the request queue, the rows of a batch, default batch sizes.
 
-A prompt's shapes follow from its own length alone: its neighbours never change what is computed for it.
-
-A row that has ended is given the next prompt; the others write on meanwhile. What a row writes does not
-depend on its neighbours.
+The shapes of a request follow from its own length alone, so its neighbours never change what is computed for
+it. When a row has finished, it takes the next request while the others keep decoding.
 """
 
 import hashlib
@@ -27,32 +25,32 @@ _LARGEST_WITHOUT_QUARTERS = 512
 
 @dataclass(frozen=True)
 class DecodeRequest:
-    """A prompt with how long it may become."""
+    """A prompt and the most tokens it may grow to."""
 
     prompt: Prompt
     length: int
-    """Tokens of prompt and completion together, at most."""
+    """The most tokens of prompt and completion together."""
     seed: int = 0
-    """Of the noise."""
+    """Of the sampling noise."""
 
     @property
     def num_prompt_tokens(self) -> int:
-        """Tokens that are given."""
+        """Tokens of the prompt."""
         return len(self.prompt.token_ids)
 
     @property
     def num_new_tokens(self) -> int:
-        """Tokens that may be written."""
+        """The most tokens that may be generated."""
         return self.length - self.num_prompt_tokens
 
     @property
     def prompt_size(self) -> int:
-        """Tokens that its prompt is filled up to."""
+        """Tokens that the prompt is padded to."""
         return size_for(self.num_prompt_tokens)
 
     @property
     def num_slots(self) -> int:
-        """Slots of the cache in which it fits, and its prompt as it is read."""
+        """Slots of the KV cache that hold the request and its padded prompt."""
         return max(slots_for(self.length), self.prompt_size)
 
 
@@ -66,7 +64,7 @@ def size_for(num_tokens: int) -> int:
 
 
 def slots_for(num_tokens: int) -> int:
-    """The same; above 512 also the quarters between two powers of two, since every token looks at all slots.
+    """As `size_for`; above 512 also quarters between two powers of two, as every token attends to all slots.
 
     Example:
         5 -> 32, 130 -> 256, 544 -> 640
@@ -79,7 +77,7 @@ def slots_for(num_tokens: int) -> int:
 
 
 def grouped(requests: Iterable[DecodeRequest]) -> Iterator[list[DecodeRequest]]:
-    """The requests by slots of the cache, longest prompts first: what does not fit shows at once."""
+    """The requests by slots of the cache, longest first, so that running out of memory shows early."""
     ordered = sorted(
         requests, key=lambda request: (request.num_slots, request.num_prompt_tokens), reverse=True
     )
@@ -88,79 +86,79 @@ def grouped(requests: Iterable[DecodeRequest]) -> Iterator[list[DecodeRequest]]:
 
 
 def next_prefill(waiting: Sequence[DecodeRequest], num_rows: int) -> list[DecodeRequest]:
-    """The first of those that wait, as many as share a prompt size."""
+    """The first waiting requests that share a prompt size."""
     candidates = waiting[:num_rows]
     return [request for request in candidates if request.prompt_size == candidates[0].prompt_size]
 
 
 def power_of_two_below(number: int) -> int:
-    """The largest power of two that is not above it; 1 for what is below 1."""
+    """The largest power of two not above the number; 1 for numbers below 1."""
     return 1 << max(0, number.bit_length() - 1) if number > 0 else 1
 
 
 def power_of_two_above(number: int) -> int:
-    """The smallest power of two that is not below it."""
+    """The smallest power of two not below the number."""
     return 1 << max(0, number - 1).bit_length()
 
 
 IDLE, NOT_FINITE = -1, -2
-"""Stands in place of a token: by a row that has ended, and by one whose logits are not numbers."""
+"""Placeholders for a token: of a row that has ended, and of one whose logits are not finite."""
 
 STEPS_PER_SYNC = 16
-"""Tokens between two looks of the host. More would leave ended rows idle, fewer would wait for the host."""
+"""Tokens between two syncs with the host. More leave finished rows idle; fewer wait for the host."""
 
-# Of the prompts that are read at a time: enough to keep a device busy, little enough for dense attention.
+# Of one prefill: enough to keep a device busy, few enough for dense attention.
 _TOKENS_PER_PREFILL = 16_384
-# A quarter of the rows is read anew at a time, so that few rows wait and few reads are half empty.
+# A quarter of the rows at a time, so that few rows wait and few prefills are half empty.
 _PREFILLS_PER_BATCH = 4
 
 
 class PrefillBatch(NamedTuple):
-    """Prompts that begin in rows of a batch, [R] each."""
+    """Prompts that start in rows of a batch, [R] each."""
 
     prompts: NDArray[Any]
-    """Tokens [R, T]; beyond its end a prompt is filled up with its own last token."""
+    """Tokens [R, T]; a prompt is padded with its own last token."""
     rows: NDArray[Any]
-    """The row that each takes."""
+    """The row of each prompt."""
     tokens: NDArray[Any]
-    """The last token of each prompt: the first one that something is written after."""
+    """The last token of each prompt; decoding continues after it."""
     positions: NDArray[Any]
-    """Where that token stands."""
+    """The position of that token."""
     lengths: NDArray[Any]
-    """Tokens that the row may have in all."""
+    """The most tokens of the row."""
     keys: NDArray[Any]
-    """Of the noise, uint32 [R, 2]."""
+    """Keys of the sampling noise, uint32 [R, 2]."""
 
 
 class DeviceRows(Protocol):
-    """The rows of a batch where they are computed."""
+    """The rows of a batch on the device."""
 
     def prefill(self, new: PrefillBatch, num_rows: int) -> None:
-        """Give prompts to rows that are free; `num_rows` is the most that come at a time at this size."""
+        """Compute prompts into free rows; `num_rows` is the largest prefill at this prompt size."""
 
     def advance(self, num_awaited: int) -> NDArray[Any]:
-        """Some more tokens of every row, [steps, B], with IDLE or NOT_FINITE where there is none.
+        """Decode more tokens of every row, [steps, B], with IDLE or NOT_FINITE where there is none.
 
-        It may come back as soon as `num_awaited` rows are free: more tokens would let them idle.
+        It may return as soon as `num_awaited` rows are free, so that they do not stay idle.
         """
 
 
 class RequestQueue:
-    """Tasks in the order in which they begin. Batches in several threads may take from them."""
+    """Waiting requests in order. Thread-safe: batches in several threads take from it."""
 
     def __init__(self, requests: Iterable[DecodeRequest]) -> None:
         self._requests = list(requests)
         self._lock = Lock()
 
     def take(self, choose: Callable[[Sequence[DecodeRequest]], list[DecodeRequest]]) -> list[DecodeRequest]:
-        """Strike off the first of them, as many as are chosen."""
+        """Remove and return the requests at the front that `choose` selects."""
         with self._lock:
             chosen = choose(self._requests)
             del self._requests[: len(chosen)]
             return chosen
 
     def inspect(self, read: Callable[[Sequence[DecodeRequest]], int]) -> int:
-        """What a look at them tells."""
+        """The result of a function of the waiting requests."""
         with self._lock:
             return read(self._requests)
 
@@ -171,21 +169,21 @@ class _ActiveRequest:
     token_ids: list[int] = field(default_factory=list)
 
     def add(self, column: Sequence[int], stop_ids: frozenset[int]) -> TokenDelta:
-        """Take what the row has written since the last look."""
+        """Add the tokens of a row since the last sync."""
         num_before = len(self.token_ids)
         completion = self._read(column, stop_ids)
         return TokenDelta(self.request.prompt, tuple(self.token_ids[num_before:]), completion)
 
     def _read(self, column: Sequence[int], stop_ids: frozenset[int]) -> Completion | None:
-        """The result, if the row has ended."""
+        """The completion, if the row has ended."""
         if self._continues(column, stop_ids):
             self.token_ids.extend(column)
             return None
         prompt = self.request.prompt
         for token_id in column:
             if token_id == NOT_FINITE:
-                place = len(self.token_ids)
-                detail = f"The model's logits are not finite numbers at token {place} of the completion."
+                position = len(self.token_ids)
+                detail = f"The model's logits are not finite numbers at token {position} of the completion."
                 return Completion(prompt, failure="non-finite", detail=detail)
             if token_id in stop_ids:
                 return Completion(prompt, tuple(self.token_ids), has_ended=True)
@@ -195,13 +193,13 @@ class _ActiveRequest:
         return None
 
     def _continues(self, column: Sequence[int], stop_ids: frozenset[int]) -> bool:
-        """Whether nothing ends here, as in most looks. Devices wait for the answer: no loop over tokens."""
+        """Whether the row continues, the usual case. The device waits for it, so no loop over tokens."""
         is_whole = len(self.token_ids) + len(column) < self.request.num_new_tokens
         return is_whole and NOT_FINITE not in column and stop_ids.isdisjoint(column)
 
 
 class Batch:
-    """Rows of a batch that are given prompts until there are none left."""
+    """The rows of a batch, refilled from a queue until it is empty."""
 
     def __init__(
         self,
@@ -212,12 +210,12 @@ class Batch:
         num_devices: int = 1,
         prefills_sequentially: bool = False,
     ) -> None:
-        """Take rows in which nobody writes.
+        """Take empty rows.
 
         Args:
-            rows: Where the texts are computed.
+            rows: The rows on the device.
             num_rows: How many there are; a multiple of the number of devices.
-            stop_ids: Tokens that end a text.
+            stop_ids: Tokens that end a completion.
             num_devices: Devices that share the rows.
             prefills_sequentially: Whether the prompts of a prefill batch are computed one after the other.
                 A small batch is then cheap, so a prefill may take every free row.
@@ -229,7 +227,7 @@ class Batch:
         self._active: list[_ActiveRequest | None] = [None] * num_rows
 
     def run(self, queue: RequestQueue) -> Iterator[list[Completion]]:
-        """Complete prompts until none wait; each list is what ended between two looks."""
+        """Complete requests until none wait; each list holds the completions of one sync."""
         while True:
             while self.prefill_from(queue):
                 pass
@@ -241,36 +239,36 @@ class Batch:
 
     @property
     def is_active(self) -> bool:
-        """Whether any row has a prompt."""
+        """Whether any row is being decoded."""
         return any(self._active)
 
     @property
     def num_free(self) -> int:
-        """Rows that have none."""
+        """Rows without a request."""
         return len(self._free_rows)
 
     @property
     def prompts(self) -> list[Prompt]:
-        """What is being completed."""
+        """The prompts that are being decoded."""
         return [active.request.prompt for active in self._active if active]
 
     def prefill_from(self, queue: RequestQueue) -> bool:
-        """Admit the first of those that wait, as many as come at a time; whether there was room for them."""
+        """Prefill the next requests of the queue; returns whether there was room for any."""
         prefilled = queue.take(self._next_prefill)
         if prefilled:
             self._prefill(prefilled)
         return bool(prefilled)
 
     def drop(self, prompt: Prompt) -> None:
-        """Free the row of a prompt. The device writes on until somebody else takes it; nobody looks."""
+        """Free the row of a prompt. The device keeps decoding it, ignored, until another request takes it."""
         for row, active in enumerate(self._active):
             if active and active.request.prompt is prompt:
                 self._active[row] = None
 
     def advance(self, num_awaited: int | None = None) -> list[TokenDelta]:
-        """What every row that has a prompt has written until the next look.
+        """Decode until the next sync and return the new tokens of every active row.
 
-        It comes as soon as so many rows are free, at least where a device can tell; None: all of them.
+        Where the device can tell, it returns as soon as `num_awaited` rows are free; None: all of them.
         """
         columns = self._rows.advance(num_awaited or len(self._active)).T.tolist()
         deltas = []
@@ -285,26 +283,26 @@ class Batch:
         return [row for row, active in enumerate(self._active) if active is None]
 
     def _next_prefill(self, waiting: Sequence[DecodeRequest]) -> list[DecodeRequest]:
-        """The prompts to read now, or none until enough rows are free."""
+        """The requests to prefill now; none until enough rows are free."""
         num_free = len(self._free_rows)
         if not waiting or num_free < self._num_wanted(waiting):
             return []
         return next_prefill(waiting, min(num_free, self._max_prefill_rows(waiting[0])))
 
     def _num_wanted(self, waiting: Sequence[DecodeRequest]) -> int:
-        """Rows that must be free before the next prompts are read; all, if there are none."""
+        """Rows that must be free before the next prefill; all rows if no request waits."""
         if not waiting:
             return len(self._active)
         return min(self._num_devices * self._share(waiting[0], _PREFILLS_PER_BATCH), len(waiting))
 
     def _max_prefill_rows(self, request: DecodeRequest) -> int:
-        """Prompts of this size that come at a time, at most."""
+        """The most prompts of this size in one prefill."""
         return self._num_devices * self._share(
             request, 1 if self._prefills_sequentially else _PREFILLS_PER_BATCH
         )
 
     def _share(self, request: DecodeRequest, num_shares: int) -> int:
-        """Rows of a device in such a part of the batch, fewer if prompts of this size are long."""
+        """Rows per device in one of `num_shares` parts of the batch; fewer if the prompts are long."""
         per_device = len(self._active) // self._num_devices
         most = max(1, _TOKENS_PER_PREFILL // request.prompt_size)
         return min(most, max(1, per_device // num_shares))
@@ -317,7 +315,7 @@ class Batch:
 
 
 def noise_key(prompt: Prompt, seed: int) -> NDArray[np.uint32]:
-    """The key [2] of all draws of a completion: made of seed, prompt and sample, and of nothing else."""
+    """The key [2] of the sampling noise: a hash of seed, prompt key and sample, and of nothing else."""
     name = json.dumps([seed, prompt.key, prompt.sample])
     return np.frombuffer(hashlib.sha256(name.encode("utf-8")).digest()[:8], np.uint32)
 
@@ -334,42 +332,42 @@ def _prefill_batch(requests: Sequence[DecodeRequest], rows: Sequence[int]) -> Pr
 
 
 def _padded_prompt(request: DecodeRequest) -> list[int]:
-    """The prompt at its full size, filled up with its own last token: nothing foreign enters its row."""
+    """The prompt padded with its own last token, so that no other value enters its row."""
     token_ids = list(request.prompt.token_ids)
     return token_ids + token_ids[-1:] * (request.prompt_size - len(token_ids))
 
 
 class DecodingModel(Protocol):
-    """A model on its devices, as an engine holds it."""
+    """A model on its devices."""
 
     @property
     def num_devices(self) -> int:
-        """Each of them has a copy of the weights, and its part of every batch."""
+        """Every device has a copy of the weights and its part of each batch."""
 
     def default_rows(self, num_slots: int) -> int:
-        """Rows of a batch over all devices when nobody says how many."""
+        """The default rows of a batch, over all devices."""
 
     def batch(
         self, decoding: Decoding, *, num_rows: int, num_slots: int, steps_per_sync: int = STEPS_PER_SYNC
     ) -> Batch:
-        """An empty batch, with room for `num_slots` tokens a row."""
+        """An empty batch with `num_slots` tokens per row."""
 
     def batches(self, decoding: Decoding, *, num_rows: int, num_slots: int) -> list[Batch]:
-        """The same rows as one batch, or as several that are faster side by side."""
+        """The same rows as one batch, or as several that run faster in parallel."""
 
     def is_out_of_memory(self, error: RuntimeError) -> bool:
-        """Whether the error says that a device has no memory left."""
+        """Whether the error means that a device ran out of memory."""
 
 
 def whole_rows(model: DecodingModel, num_rows: int) -> int:
-    """So many rows, or a few more: the same number on every device."""
+    """The number of rows, rounded up to the same number on every device."""
     return -(-num_rows // model.num_devices) * model.num_devices
 
 
 CPU_ROWS = 32
 MAX_ROWS_PER_DEVICE = 512
 _ROWS_OF_UNKNOWN_DEVICE = 64
-# The rest is for hidden states and what the library keeps beside them.
+# The rest is for hidden states and the memory of the library.
 _USABLE_FRACTION = 0.8
 # A step holds logits, probabilities and noise of every row, float32 each.
 _BYTES_PER_LOGIT = 4 * 3
@@ -377,32 +375,32 @@ _BYTES_PER_LOGIT = 4 * 3
 
 @dataclass(frozen=True)
 class DeviceMemory:
-    """The devices of a loaded model."""
+    """The memory of the devices of a loaded model."""
 
     platform: str
     num_devices: int
     memory_bytes: int | None
-    """What one device offers; None when it does not tell."""
+    """Memory of one device; None when it is not reported."""
     weight_bytes: int
-    """What the model takes of it."""
+    """Memory of one device that the weights take."""
 
 
 def default_rows(
-    room: DeviceMemory, architecture: Architecture, *, num_slots: int, bytes_per_number: int
+    memory: DeviceMemory, architecture: Architecture, *, num_slots: int, bytes_per_number: int
 ) -> int:
-    """Rows of a batch over all devices: as many as the weights leave room for, a power of two a device."""
-    if room.platform == "cpu":
-        return max(CPU_ROWS, room.num_devices)
-    if room.memory_bytes is None:
-        return _ROWS_OF_UNKNOWN_DEVICE * room.num_devices
-    free_bytes = room.memory_bytes * _USABLE_FRACTION - room.weight_bytes
+    """Default rows over all devices: as many as fit beside the weights, a power of two per device."""
+    if memory.platform == "cpu":
+        return max(CPU_ROWS, memory.num_devices)
+    if memory.memory_bytes is None:
+        return _ROWS_OF_UNKNOWN_DEVICE * memory.num_devices
+    free_bytes = memory.memory_bytes * _USABLE_FRACTION - memory.weight_bytes
     bytes_per_row = (
         cache_numbers_per_row(architecture, num_slots) * bytes_per_number
         + _BYTES_PER_LOGIT * architecture.vocab_size
     )
-    return min(MAX_ROWS_PER_DEVICE, power_of_two_below(int(free_bytes // bytes_per_row))) * room.num_devices
+    return min(MAX_ROWS_PER_DEVICE, power_of_two_below(int(free_bytes // bytes_per_row))) * memory.num_devices
 
 
 def cache_numbers_per_row(architecture: Architecture, num_slots: int) -> int:
-    """Keys and values that one row takes in the cache, all layers together."""
+    """Numbers that one row takes in the KV cache, over all layers."""
     return 2 * architecture.num_layers * architecture.num_kv_heads * num_slots * architecture.head_dim

@@ -1,7 +1,7 @@
-"""Requests that arrive and leave while others decode.
+"""Continuous batching: requests join and leave while others decode.
 
-Within a batch tokens are chosen in one way, and rows have one length. So there is a batch for each way and
-length that is asked for, and all of them advance in turn. A prompt waits only while its batch is full.
+All rows of a batch share their sampling parameters and their length. There is one batch for each combination
+in use, and the batches advance in turn. A prompt waits only while its batch is full.
 """
 
 from typing import NamedTuple
@@ -19,13 +19,13 @@ from tunix_rt.engines.types import Decoding
 from tunix_rt.engines.weights.architecture import Architecture
 
 STEPS_PER_DELTA = 4
-"""Fewer than evaluation has: somebody reads along."""
+"""Fewer than in evaluation: somebody is reading along."""
 MAX_BATCHES = 4
-"""Each has a cache of its own. One that nobody uses gives way to the next."""
+"""Each has a KV cache of its own. An idle one makes room for the next."""
 
 
 class _BatchKey(NamedTuple):
-    """What the prompts of a batch share."""
+    """What all prompts of a batch have in common."""
 
     temperature: float
     top_p: float
@@ -33,10 +33,10 @@ class _BatchKey(NamedTuple):
 
 
 class StreamingBatches:
-    """`engines.generation.StreamingGenerator` for every engine that has a `DecodingModel`."""
+    """`StreamingGenerator` for every engine with a `DecodingModel`."""
 
     def __init__(self, model: DecodingModel, architecture: Architecture, *, max_rows: int) -> None:
-        """Take a model; memory is taken when the first prompt comes."""
+        """Take a model; memory is allocated with the first prompt."""
         self._model = model
         self._architecture = architecture
         self._max_rows = max_rows
@@ -46,23 +46,23 @@ class StreamingBatches:
 
     @property
     def is_busy(self) -> bool:
-        """Whether anything is being written or waits for it."""
+        """Whether any prompt is being decoded or waiting."""
         return bool(self._refused or self._waiting) or any(b.is_active for b in self._batches.values())
 
     def add(self, prompt: Prompt, decoding: Decoding) -> None:
-        """Begin a completion with the next step, or as soon as a row is free."""
+        """Start a completion with the next step, or as soon as a row is free."""
         failed = prompt_failure(prompt, self._architecture)
         if failed is not None:
             self._refused.append(TokenDelta(prompt, completion=failed))
             return
         length = min(len(prompt.token_ids) + decoding.max_new_tokens, self._architecture.max_positions)
         request = DecodeRequest(prompt, length, decoding.seed)
-        # Powers of two alone: every key that is in use holds a batch.
+        # Only powers of two: every key in use holds a batch.
         key = _BatchKey(decoding.temperature, decoding.top_p, size_for(request.length))
         self._waiting.setdefault(key, []).append(request)
 
     def drop(self, prompt: Prompt) -> None:
-        """Nobody wants this completion any more."""
+        """Cancel a completion."""
         self._refused = [delta for delta in self._refused if delta.prompt is not prompt]
         for batch in self._batches.values():
             batch.drop(prompt)
@@ -73,7 +73,7 @@ class StreamingBatches:
         self._waiting = {key: requests for key, requests in left.items() if requests}
 
     def advance(self) -> list[TokenDelta]:
-        """A few more tokens of everything that is being written."""
+        """Decode a few more tokens of every active completion."""
         deltas, self._refused = self._refused, []
         for key in [*self._waiting, *(key for key in self._batches if key not in self._waiting)]:
             deltas += self._advance_batch(key)
@@ -85,10 +85,10 @@ class StreamingBatches:
         except RuntimeError as error:
             if not self._model.is_out_of_memory(error):
                 raise
-        # Outside of the handler: the error holds on to the arrays of the batch that did not fit.
+        # Outside the handler: the error holds references to the arrays of the batch that did not fit.
         is_new = key not in self._batches
         if self._close_idle() and is_new:
-            return []  # they left their memory: the next step tries again
+            return []  # memory was freed: the next step tries again
         return self._fail_all(key)
 
     def _prefill_and_advance(self, key: _BatchKey) -> list[TokenDelta]:
@@ -103,7 +103,7 @@ class StreamingBatches:
         if key not in self._batches:
             self._batches[key] = self._open(key)
         waiting, batch = self._waiting[key], self._batches[key]
-        # No more than fit now: a batch would let some wait until more can be read at a time.
+        # No more than fit now: a batch may hold back requests to prefill more of them together.
         first = waiting[: batch.num_free]
         queue = RequestQueue(first)
         while batch.prefill_from(queue):
@@ -120,7 +120,7 @@ class StreamingBatches:
         )
 
     def _make_room(self) -> bool:
-        """Whether another batch may be opened; one that nobody uses is closed for it."""
+        """Close an idle batch if there are too many; returns whether another one may be opened."""
         if len(self._batches) < MAX_BATCHES:
             return True
         idle = next((key for key, batch in self._batches.items() if not batch.is_active), None)
@@ -129,15 +129,15 @@ class StreamingBatches:
         return idle is not None
 
     def _close_idle(self) -> bool:
-        """Close the batches that nobody uses; whether there were any."""
+        """Close idle batches; returns whether there were any."""
         num_before = len(self._batches)
         self._batches = {key: batch for key, batch in self._batches.items() if batch.is_active}
         return len(self._batches) < num_before
 
     def _fail_all(self, key: _BatchKey) -> list[TokenDelta]:
-        """The failures of a batch for which there is no memory."""
+        """Fail every request of a batch that does not fit in memory."""
         batch, requests = self._batches.pop(key, None), self._waiting.pop(key, [])
-        # A prompt that was being read when the memory ran out is in both.
+        # A prompt whose prefill ran out of memory is in both.
         prompts = {id(request.prompt): request.prompt for request in requests}
         prompts |= {id(prompt): prompt for prompt in (batch.prompts if batch else ())}
         return [

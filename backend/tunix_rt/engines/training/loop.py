@@ -1,4 +1,4 @@
-"""Steps, validations, checkpoints, early stop."""
+"""The training loop: steps, validations, checkpoints, early stopping."""
 
 import math
 from collections import deque
@@ -23,7 +23,7 @@ from tunix_rt.engines.training.types import ValidationLine
 
 
 def is_validation_due(prepared: Prepared, step: int) -> bool:
-    """Whether the recipe wants a validation after this step; the last step always has one."""
+    """Whether a validation follows this step; in a recipe that validates, the last step always has one."""
     every_steps = prepared.recipe.eval.every_steps
     return every_steps is not None and (step % every_steps == 0 or step == prepared.num_steps)
 
@@ -32,7 +32,7 @@ def validate(backend: TrainingBackend, prepared: Prepared, *, step: int) -> Vali
     """The mean loss over the trained tokens of the validation batches, each token counted once.
 
     Raises:
-        DivergedError: It is not a finite number.
+        DivergedError: The loss is not finite.
     """
     sums = list(_sums(backend, prepared))
     num_tokens = sum(tokens for _, tokens in sums)
@@ -46,7 +46,7 @@ def validate(backend: TrainingBackend, prepared: Prepared, *, step: int) -> Vali
 
 
 def _sums(backend: TrainingBackend, prepared: Prepared) -> Iterator[tuple[float, float]]:
-    """Losses and tokens of every batch. The host stays a few batches ahead of the device, and no more."""
+    """Losses and tokens of every batch. The host stays a few batches ahead of the device, not more."""
     assert prepared.validation is not None  # the recipe validates, so its split was read
     running: deque[PendingSums] = deque()
     indices = range(prepared.num_validation_batches)
@@ -64,22 +64,22 @@ def _finite(loss: float, step: int) -> float:
         return loss
     raise DivergedError(
         f"The validation loss after step {step} is {loss}, although every training loss was finite.",
-        next_step="Lower training.learning_rate, and look at the rows of the validation split.",
+        next_step="Lower training.learning_rate, and check the rows of the validation split.",
     )
 
 
 @dataclass(frozen=True)
 class Position:
-    """Where a run is between two steps."""
+    """The position of a run between two steps."""
 
     step: int
-    """Updates that the backend has behind it; also the index of the next batch."""
+    """Completed updates; also the index of the next batch."""
     history: ValidationHistory
 
 
 @dataclass(frozen=True, eq=False)
 class LoopParts:
-    """Everything that the loop works with."""
+    """Everything that the loop needs."""
 
     prepared: Prepared
     backend: TrainingBackend
@@ -89,15 +89,15 @@ class LoopParts:
 
 
 def run_steps(parts: LoopParts, position: Position) -> Position:
-    """Train from a position to the end, and save what is there then.
+    """Train from a position to the end, and save the final state.
 
     Raises:
-        DivergedError: A number was not finite. The state before it is saved, its batch written down.
+        DivergedError: A step was not finite. The state before it and its batch are saved.
         StorageError: A checkpoint cannot be written.
     """
     backend = parts.backend
     indices = range(position.step, parts.prepared.num_steps)
-    _look_at_the_clock(parts, position)
+    _check_deadline(parts, position)
     with parts.stop.finishing_steps(), prefetched(parts.prepared.batches, backend.put, indices) as sent:
         try:
             while not _is_over(parts, position):
@@ -112,12 +112,12 @@ def run_steps(parts: LoopParts, position: Position) -> Position:
 
 
 def _between_steps(parts: LoopParts, position: Position) -> Position:
-    """Validate and save when it is time."""
+    """Validate and save when they are due."""
     is_best = False
     if is_validation_due(parts.prepared, position.step):
         position = _validated(parts, position)
         is_best = position.history.best_step == position.step
-    _look_at_the_clock(parts, position)
+    _check_deadline(parts, position)
     every_steps = parts.prepared.recipe.output.save_every_steps
     is_due = every_steps is not None and position.step % every_steps == 0
     if is_due or is_best or _is_over(parts, position):
@@ -134,8 +134,8 @@ def _validated(parts: LoopParts, position: Position) -> Position:
     return replace(position, history=position.history.after(line.validation_loss, position.step))
 
 
-def _look_at_the_clock(parts: LoopParts, position: Position) -> None:
-    # A run with its last step behind it is exported, however late it is.
+def _check_deadline(parts: LoopParts, position: Position) -> None:
+    # A run that has finished its last step is exported, however late it is.
     if not _is_over(parts, position):
         parts.stop.look_at_the_clock()
 
@@ -149,16 +149,16 @@ def _is_over(parts: LoopParts, position: Position) -> bool:
 
 
 def is_stopped_early(prepared: Prepared, history: ValidationHistory) -> bool:
-    """Whether the validation loss has not become better for as long as the recipe waits."""
+    """Whether the validation loss has not improved within the recipe's patience."""
     patience = prepared.recipe.eval.early_stop_patience
     return patience is not None and history.num_since_best >= patience
 
 
 def _save(parts: LoopParts, position: Position) -> None:
     if parts.stop.is_made:
-        again = "; again to stop at once" if parts.stop.signal_number is not None else ""
+        again = "; send it again to stop immediately" if parts.stop.signal_number is not None else ""
         parts.records.event("stopping", f"{parts.stop.reason}: saving step {position.step}{again}")
-    # A checkpoint never knows more steps than the metrics do, whenever the process dies.
+    # The metrics on disk always cover the steps of a checkpoint, whenever the process dies.
     parts.meter.flush()
     parts.records.sync()
     with parts.meter.paused(), parts.records.timed("save"):
@@ -171,10 +171,11 @@ def _write_checkpoint(parts: LoopParts, position: Position) -> None:
 
 
 def _stopped_by(divergence: NonFiniteStep, parts: LoopParts, position: Position) -> Exception:
-    """Save the last good state, write the batch down, and say what happened."""
+    """Save the last good state and the batch, and return the error."""
     index, backend = divergence.batch_index, parts.backend
     write_diverged_batch(parts.prepared, index, parts.records)
-    parts.records.event("diverged", f"step {index + 1} met a number that is not finite", step=index + 1)
+    message = f"the loss or a gradient of step {index + 1} is not finite"
+    parts.records.event("diverged", message, step=index + 1)
     if index not in (0, *backend.saved_steps()):
         # The update was not applied: this is still the state before it.
         _write_checkpoint(parts, replace(position, step=index))

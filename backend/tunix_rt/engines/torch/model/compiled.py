@@ -25,7 +25,7 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 from torch.utils._triton import has_triton
 
-from tunix_rt.engines.planning.kernels import TAKING_BORDERS, Compiling, kept_share, resolve_compiling
+from tunix_rt.engines.planning.kernels import TAKING_BORDERS, Compiling, resolve_compiling, saved_share
 from tunix_rt.engines.planning.targets import Platform
 from tunix_rt.engines.torch.devices import counted_as_replayed
 from tunix_rt.engines.torch.model.attention import Borders
@@ -54,7 +54,7 @@ def compile_layers(layers: Iterable[nn.Module], recipe: Recipe, *, backend: str 
 
     What the backward pass computes again is set for the process: it trains one model.
     """
-    torch._functorch.config.activation_memory_budget = kept_share(recipe)
+    torch._functorch.config.activation_memory_budget = saved_share(recipe)
     for layer in layers:
         layer.compile(backend=backend, dynamic=False)
 
