@@ -11,6 +11,7 @@ from tunix_rt.engines.generation.base import GeneratingEngine, GeneratorRequest
 from tunix_rt.engines.training.job import TrainingJob
 from tunix_rt.engines.weights.sources import ModelSource
 from tunix_rt.recipes.types import FloatFormat, Recipe, ShardingSection
+from tunix_rt.tokenization.chat_template import save_tokenizer
 from tunix_rt.tokenization.encoding import TraceEncoder
 
 RequestedFormat = FloatFormat | Literal["auto"]
@@ -74,6 +75,12 @@ def write_model_config(directory: Path, source: ModelSource, encoder: TraceEncod
     write_json_atomically(directory / "config.json", config, what=_WHAT)
     generation = _generation_config(source.directory) | token_ids
     write_json_atomically(directory / "generation_config.json", generation, what=_WHAT)
+
+
+def write_tokenizer(directory: Path, source: ModelSource, encoder: TraceEncoder) -> None:
+    """Write the tokenizer and the chat template of the training."""
+    max_positions = source.architecture.max_positions
+    save_tokenizer(directory, encoder.tokenizer, encoder.template, max_positions=max_positions)
 
 
 def text_config(config: Mapping[str, Any]) -> dict[str, Any]:

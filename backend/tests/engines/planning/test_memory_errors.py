@@ -26,7 +26,7 @@ def test_running_out_of_memory_is_explained_against_the_plan() -> None:
     plan = make_plan(per_device_bytes=2 * 2**30, limit_bytes=3 * 2**30)
     error = out_of_memory_error(plan, RECIPE, EXHAUSTED, saved_steps=[4, 8])
     assert error.exit_code == 5
-    assert "Planned: 2.00 GiB of 3.00 GiB a device (estimated)" in error.detail
+    assert "Planned: 2.00 GiB of 3.00 GiB per device (estimated)" in error.detail
     assert "Out of memory allocating 9 bytes." in error.detail
     assert "more" not in error.detail
     assert "newest checkpoint is of step 8" in error.detail

@@ -79,7 +79,7 @@ def test_epochs_of_a_dataset_are_counted_as_training_batches_them() -> None:
     plan = fast_plan(recipe, "v5e-8")
     assert plan.num_steps is not None
     assert plan.num_steps % 2 == 0
-    assert any("batches an epoch" in assumption for assumption in plan.assumptions)
+    assert any("batches per epoch" in assumption for assumption in plan.assumptions)
 
 
 def test_a_tokenizer_that_is_not_here_is_an_assumption_not_a_download() -> None:

@@ -1,4 +1,4 @@
-"""Token ids of prompts with a begun answer; incremental detokenization."""
+"""Token ids of prompts with the beginning of an answer; incremental detokenization."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""JaxEngine: from a job to trained, exported weights."""
+"""The JAX engine: training, generation and exports."""
 
 from dataclasses import dataclass, field
 from functools import partial
@@ -39,7 +39,7 @@ from tunix_rt.tokenization.packing import Batch
 
 @dataclass(eq=False)
 class JaxBackend:
-    """Compiled steps over a state, which every one of them replaces."""
+    """`TrainingBackend` with compiled steps, each of which replaces the state."""
 
     program: Program
     prepared: Prepared
@@ -50,22 +50,22 @@ class JaxBackend:
     frozen: Any
 
     def put(self, batch: Batch) -> DeviceBatch:
-        """The batch on the devices."""
+        """Copy a batch to the devices."""
         return self.program.put_batch(batch)
 
-    def step(self, sent: DeviceBatch, index: int) -> PendingFigures:
+    def step(self, batch: DeviceBatch, index: int) -> PendingFigures:
         """Start an update; the state counts the batches itself."""
-        self.state, metrics = self.train_step(self.state, self.frozen, sent)
+        self.state, metrics = self.train_step(self.state, self.frozen, batch)
         for scalar in metrics:
             scalar.copy_to_host_async()
         return partial(_figures, metrics)
 
-    def loss_sums(self, sent: DeviceBatch) -> PendingSums:
-        """Start to compute the loss of a batch that is not learned from."""
-        return partial(_floats, self.program.validation_step(self.state.trainable, self.frozen, sent))
+    def loss_sums(self, batch: DeviceBatch) -> PendingSums:
+        """Start computing the loss of a validation batch."""
+        return partial(_floats, self.program.validation_step(self.state.trainable, self.frozen, batch))
 
     def save(self, step: int, history: ValidationHistory) -> None:
-        """Write a checkpoint while the training goes on."""
+        """Write a checkpoint while training continues."""
         # After a step that was not finite, the state is still the one before it.
         state = without_divergence(self.state)
         record = CheckpointRecord(
@@ -74,11 +74,11 @@ class JaxBackend:
         self.checkpoints.save(state, record)
 
     def saved_steps(self) -> list[int]:
-        """The steps that have a checkpoint, ascending."""
+        """The steps with a checkpoint, ascending."""
         return self.checkpoints.steps()
 
     def wait_until_saved(self) -> None:
-        """Wait until every checkpoint is on the disk."""
+        """Wait until every checkpoint is on disk."""
         self.checkpoints.wait()
 
     def restore(self, step: int) -> None:
@@ -109,12 +109,12 @@ def _floats(sums: tuple[Array, Array]) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class JaxEngine:
-    """Trains and writes with our own decoder in plain JAX."""
+    """Trains and generates with our own decoder in plain JAX."""
 
     name: str = "jax"
 
     def open_generator(self, request: GeneratorRequest) -> Generator:
-        """Load a model that writes."""
+        """Load a model for generation."""
         return open_generator(request)
 
     def export_checkpoint(self, job: TrainingJob, step: int, directory: Path) -> None:
@@ -122,13 +122,13 @@ class JaxEngine:
         export_checkpoint(job, step, directory)
 
     def merge_adapter(self, request: GeneratorRequest, directory: Path, dtype: RequestedFormat) -> None:
-        """Write a model with its adapter added."""
+        """Write a model with its adapter merged."""
         merge_adapter(request, directory, dtype)
 
     def train(self, job: TrainingJob, records: RunRecords) -> TrainingResult:
-        """Run the recipe to its end, to a signal, or to the end of its time."""
+        """Run the recipe to its end, to a signal, or to its time limit."""
         recipe = job.resolved.recipe
-        # A signal reaches one of several processes; if it alone stopped, the others would wait for it.
+        # A signal reaches only one of several processes; if that one stopped, the others would hang.
         with stop_requests(is_listening=job.processes is None, stop_after_s=job.stop_after_s) as stop:
             with records.timed("prepare"):
                 if job.processes is not None:

@@ -84,7 +84,7 @@ def _as_yaml(value: JsonValue) -> str:
 
 def _donation(recipe: Recipe, target: Target, workload: Workload) -> Iterator[Change]:
     if not recipe.training.donate_buffers:
-        yield Change("donation", {"training.donate_buffers": True}, "nothing is lost", harm=0)
+        yield Change("donation", {"training.donate_buffers": True}, "no cost", harm=0)
 
 
 def _all_devices(recipe: Recipe, target: Target, workload: Workload) -> Iterator[Change]:
@@ -96,10 +96,10 @@ def _all_devices(recipe: Recipe, target: Target, workload: Workload) -> Iterator
         yield Change("devices", use_all, f"on {target.num_devices} devices", harm=0)
     else:
         by_tensor: Values = {"sharding.data": 1, "sharding.fsdp": 1, "sharding.tensor": "auto"}
-        cost = f"{target.num_devices} devices share every product"
+        cost = f"{target.num_devices} devices split every matrix product"
         yield Change("tensor", by_tensor, cost, harm=0)
         batch = target.num_devices * recipe.training.gradient_accumulation_steps
-        cost = f"{batch} rows a step instead of {recipe.training.batch_size}, on all devices"
+        cost = f"{batch} rows per step instead of {recipe.training.batch_size}, on all devices"
         yield Change("devices", {**use_all, "training.batch_size": batch}, cost, harm=3)
 
 
@@ -107,19 +107,19 @@ def _loss_chunks(recipe: Recipe, target: Target, workload: Workload) -> Iterator
     now = recipe.training.loss_chunk_tokens
     for chunk in (1024, 256):
         if now is None or chunk < now:
-            cost = "logits of fewer tokens at one time"
+            cost = "logits of fewer tokens at a time"
             yield Change("chunks", {"training.loss_chunk_tokens": chunk}, cost, harm=0)
 
 
 def _attention(recipe: Recipe, target: Target, workload: Workload) -> Iterator[Change]:
     if recipe.training.attention == "dense" and target.platform != "cpu":
-        cost = "the fused attention of the device, where it can serve"
+        cost = "the fused attention kernel of the device, where it can be used"
         yield Change("attention", {"training.attention": "auto"}, cost, harm=0)
 
 
 def _remat(recipe: Recipe, target: Target, workload: Workload) -> Iterator[Change]:
     if recipe.training.remat != "block":
-        cost = "layers are computed twice"
+        cost = "layers are recomputed in the backward pass"
         yield Change("remat", {"training.remat": "block"}, cost, harm=0)
 
 
@@ -137,7 +137,7 @@ def _row_length(recipe: Recipe, target: Target, workload: Workload) -> Iterator[
         return
     enough = -(-workload.longest_example // _ROW_STEP) * _ROW_STEP
     if enough < recipe.data.row_length:
-        cost = f"fewer tokens a step; every example still fits (longest: {workload.longest_example})"
+        cost = f"fewer tokens per step; every example still fits (longest: {workload.longest_example})"
         yield Change("row length", {"data.row_length": enough}, cost, harm=1)
 
 
@@ -155,7 +155,7 @@ def _precision(recipe: Recipe, target: Target, workload: Workload) -> Iterator[C
             "training.precision.weights": "bfloat16",
             "training.precision.stochastic_rounding": True,
         }
-        yield Change("weights", values, "bfloat16 weights, rounded at random so that they still move", harm=2)
+        yield Change("weights", values, "bfloat16 weights with stochastic rounding", harm=2)
     else:
         yield Change(
             "weights", {"training.precision.weights": "bfloat16"}, "frozen weights in bfloat16", harm=1
@@ -179,7 +179,7 @@ def _mode(recipe: Recipe, target: Target, workload: Workload) -> Iterator[Change
         cost = "trains adapters of rank 16 on frozen bfloat16 weights"
         yield Change("lora", {"training.mode": "lora", **frozen}, cost, harm=4)
     if recipe.training.mode != "qlora":
-        cost = "trains adapters on frozen weights of 4 bits"
+        cost = "trains adapters on frozen 4-bit weights"
         yield Change("qlora", {"training.mode": "qlora", **frozen}, cost, harm=5)
 
 
@@ -361,7 +361,7 @@ def out_of_memory_error(
         )
     return DoesNotFitError(
         f"The device ran out of memory. Planned: {_gib(plan.per_device_bytes)} of "
-        f"{_gib(plan.limit_bytes)} a device ({plan.source}). The device reported: {message}{kept}",
+        f"{_gib(plan.limit_bytes)} per device ({plan.source}). The device reported: {message}{kept}",
         next_step=advice,
     )
 

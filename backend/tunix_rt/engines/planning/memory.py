@@ -44,13 +44,13 @@ class Calibration:
     layer_at_work: float
     """Outputs of all matrices of one layer, forward and backward."""
     kept_by_dots: float
-    """What a layer keeps under `remat: dots`, in outputs of its seven matrices."""
+    """Saved by a layer under `remat: dots`, in outputs of its seven matrices."""
     kept_by_dots_with_adapters: float
-    """The same in LoRA modes, which keep the inputs of the adapters too."""
+    """The same in LoRA modes, which also save the inputs of the adapters."""
     kept_by_none: float
     """The same without remat."""
     kept_by_none_per_value: float
-    """Bytes for each value of a hidden state that a layer without remat keeps beside: norms are float32."""
+    """Additional bytes per value of a hidden state that a layer without remat saves: norms are float32."""
     cast_layers: float
     """Copies of the layers' matrices in the compute format."""
     gathered_layers: float
@@ -104,15 +104,15 @@ class TorchCoefficients(BaseModel):
     layer_at_work: float
     """Outputs of all matrices of one layer, forward and backward."""
     layer_at_work_per_value: float
-    """Bytes for each value of a hidden state beside them: norms are float32."""
+    """Additional bytes per value of a hidden state: norms are float32."""
     kept_by_dots: float
-    """What a layer keeps under `remat: dots`, in outputs of its seven matrices."""
+    """Saved by a layer under `remat: dots`, in outputs of its seven matrices."""
     kept_by_none: float
     """The same without remat."""
     kept_by_none_per_value: float
-    """Bytes for each value of a hidden state that a layer without remat keeps beside."""
+    """Additional bytes per value of a hidden state that a layer without remat saves."""
     kept_compiled_by_dots: float
-    """What a compiled layer keeps under `remat: dots`, in outputs of its seven matrices."""
+    """Saved by a compiled layer under `remat: dots`, in outputs of its seven matrices."""
     kept_compiled_by_adapter_dots: float
     """The same with adapters."""
     kept_compiled_by_none: float

@@ -19,7 +19,7 @@ from tunix_rt.recipes.types import Recipe
 _NAMES: dict[Component, str] = {
     "weights": "weights",
     "optimizer_state": "optimizer state",
-    "undonated_copies": "copies because nothing is donated",
+    "undonated_copies": "undonated copies",
     "gradients": "gradients",
     "activations": "activations",
     "logits": "logits",
@@ -114,15 +114,15 @@ def timing_assumption(step: StepShape, target: Target) -> str:
     """The assumption behind the step time, in one sentence."""
     assumed = efficiency(step)
     return (
-        f"Step time: {assumed.share_of_peak:.0%} of {target.peak_flops / 1e12:,.4g} TFLOP/s a device "
+        f"Step time: {assumed.share_of_peak:.0%} of {target.peak_flops / 1e12:,.4g} TFLOP/s per device "
         f"({assumed.source}; peak: {target.speed_source})."
     )
 
 
 ESTIMATE_NOTE = "Memory comes from the component model, not from a compiler."
 UNDONATED_NOTE = (
-    "Until the update writes the undonated copies, gradients and activations live in their memory: only "
-    "what does not go in there is counted beside them."
+    "Until the update writes the undonated copies, gradients and activations use their memory: only what "
+    "does not fit there is counted in addition."
 )
 
 

@@ -70,7 +70,7 @@ def count_workload(settings: Settings, recipe: Recipe, model: ModelSource) -> Wo
 def _without_dataset(recipe: Recipe) -> Workload:
     if recipe.training.num_steps is not None:
         return Workload(recipe.training.num_steps)
-    return Workload(assumptions=("No dataset is named (--dataset), so the total time is not known.",))
+    return Workload(assumptions=("No dataset is given (--dataset), so the total time is unknown.",))
 
 
 def _local_tokenizer(recipe: Recipe, model: ModelSource) -> Tokenizer | None:
@@ -82,8 +82,8 @@ def _local_tokenizer(recipe: Recipe, model: ModelSource) -> Tokenizer | None:
 
 def _from_characters(recipe: Recipe, num_examples: int, mean_chars: float) -> Workload:
     basis = (
-        f"{_CHARS_PER_TOKEN} characters a token and {_TOKENS_AROUND} tokens of markup and template, "
-        "because the tokenizer is not on this machine"
+        f"{_CHARS_PER_TOKEN} characters per token and {_TOKENS_AROUND} tokens of markup and template, "
+        "as the tokenizer is not on this machine"
     )
     return _extrapolated(recipe, num_examples, mean_chars / _CHARS_PER_TOKEN + _TOKENS_AROUND, basis)
 
@@ -108,7 +108,7 @@ def _counted(recipe: Recipe, examples: Sequence[EncodedExample], *, pad_id: int)
     batches = Batches(examples, settings, pad_id=pad_id)
     longest = max(map(len, examples))
     counted = (
-        f"{batches.num_examples:,} examples fill {batches.num_batches_per_epoch:,} batches an epoch, "
+        f"{batches.num_examples:,} examples fill {batches.num_batches_per_epoch:,} batches per epoch, "
         f"{batches.fill_ratio:.0%} full."
     )
     return Workload(_num_steps(recipe, batches.num_batches_per_epoch), longest, (counted,))
@@ -175,14 +175,14 @@ def plan_recipe(
 def _why_not_compiled(question: PlanQuestion) -> str | None:
     """Why the step is not compiled; None when this machine can compile for the target."""
     if question.engine == "torch":
-        return "No compiler was asked: torch compiles nothing ahead of time."
+        return "Not compiled: torch compiles nothing ahead of time."
     try:
         require_compiler(question.target)
     except MissingExtraError as error:
-        return f"No compiler was asked: {error.detail} {error.next_step}"
+        return f"Not compiled: {error.detail} {error.next_step}"
     step = step_shape(question.recipe, question.architecture, question.target)
     if step.attention.kernel == "cudnn" and topology_request(question.target) is not None:
-        return "No compiler was asked: the attention kernel of cuDNN is compiled only where the GPU is."
+        return "Not compiled: the attention kernel of cuDNN compiles only on a machine with the GPU."
     return None
 
 

@@ -1,4 +1,4 @@
-"""TorchEngine: from a job to trained, exported weights."""
+"""The torch engine: training, generation and exports."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -41,7 +41,7 @@ from tunix_rt.tokenization.packing import Batch
 
 @dataclass(frozen=True, eq=False)
 class TorchBackend:
-    """A step that changes its weights in place, and where they are saved."""
+    """`TrainingBackend` with a step that updates the weights in place."""
 
     prepared: Prepared
     decoder: Decoder
@@ -51,31 +51,31 @@ class TorchBackend:
     identity: RunIdentity
 
     def put(self, batch: Batch) -> DeviceBatch:
-        """The batch on the device."""
+        """Copy a batch to the device."""
         return self.train_step.put_batch(batch)
 
-    def step(self, sent: DeviceBatch, index: int) -> PendingFigures:
+    def step(self, batch: DeviceBatch, index: int) -> PendingFigures:
         """Start the update with the batch of this index."""
-        metrics = self.train_step.run(sent, index)
+        metrics = self.train_step.run(batch, index)
         scalars = _AsyncScalars(metrics.loss, metrics.grad_norm, metrics.diverged_at)
         return partial(_figures, metrics, scalars)
 
-    def loss_sums(self, sent: DeviceBatch) -> PendingSums:
-        """Start to compute the loss of a batch that is not learned from."""
-        return partial(_sums, _AsyncScalars(*self.train_step.validation_sums(sent)))
+    def loss_sums(self, batch: DeviceBatch) -> PendingSums:
+        """Start computing the loss of a validation batch."""
+        return partial(_sums, _AsyncScalars(*self.train_step.validation_sums(batch)))
 
     def save(self, step: int, history: ValidationHistory) -> None:
-        """Write a checkpoint while the training goes on."""
+        """Write a checkpoint while training continues."""
         record = CheckpointRecord(step=step, identity=self.identity, validation=history, checksums={})
         self.checkpoints.save(self.train_step.state_dict(), record)
 
     def saved_steps(self) -> list[int]:
-        """The steps that have a checkpoint, ascending: the same for every process."""
+        """The steps with a checkpoint, ascending; the same in every process."""
         self.checkpoints.wait()
         return self.checkpoints.steps()
 
     def wait_until_saved(self) -> None:
-        """Wait until every checkpoint is on the disk."""
+        """Wait until every checkpoint is on disk."""
         self.checkpoints.wait()
 
     def restore(self, step: int) -> None:
@@ -95,14 +95,14 @@ class _AsyncScalars:
         self._arrived: torch.cuda.Event | None = None
         self._values = values
         if values.is_cuda:
-            # Without an event, reading would wait for every step that was started meanwhile.
+            # Without an event, reading would wait for every step started in the meantime.
             self._values = torch.empty(values.shape, dtype=values.dtype, pin_memory=True)
             self._values.copy_(values, non_blocking=True)
             self._arrived = torch.cuda.Event()
             self._arrived.record()
 
     def read(self) -> list[float]:
-        """Wait for them."""
+        """Wait for the copy and return the values."""
         if self._arrived is not None:
             self._arrived.synchronize()
         values: list[float] = self._values.tolist()
@@ -127,12 +127,12 @@ def _sums(sums: _AsyncScalars) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class TorchEngine:
-    """Trains and writes with the models of transformers."""
+    """Trains and generates with the models of transformers."""
 
     name: str = "torch"
 
     def open_generator(self, request: GeneratorRequest) -> Generator:
-        """Load a model that writes."""
+        """Load a model for generation."""
         return open_generator(request)
 
     def export_checkpoint(self, job: TrainingJob, step: int, directory: Path) -> None:
@@ -140,15 +140,15 @@ class TorchEngine:
         export_checkpoint(job, step, directory)
 
     def merge_adapter(self, request: GeneratorRequest, directory: Path, dtype: RequestedFormat) -> None:
-        """Write a model with its adapter added."""
+        """Write a model with its adapter merged."""
         merge_adapter(request, directory, dtype)
 
     def train(self, job: TrainingJob, records: RunRecords) -> TrainingResult:
-        """Run the recipe to its end, to a signal, or to the end of its time."""
+        """Run the recipe to its end, to a signal, or to its time limit."""
         recipe, processes = job.resolved.recipe, job.processes
         require_torch_buffers(recipe)
         num_processes = 1 if processes is None else processes.num_processes
-        # A signal reaches one of several processes; if it alone stopped, the others would wait for it.
+        # A signal reaches only one of several processes; if that one stopped, the others would hang.
         with stop_requests(is_listening=processes is None, stop_after_s=job.stop_after_s) as stop:
             with records.timed("prepare"):
                 device = choose_device(own_device(job.device, processes), count=num_processes)

@@ -73,13 +73,13 @@ def write_diverged_batch(prepared: Prepared, index: int, records: RunRecords) ->
 
 def diverged_error(index: int, kept_steps: Sequence[int]) -> DivergedError:
     """The error of the run, and what to try."""
-    kept = (
+    last_good = (
         f"The last good state is the checkpoint of step {kept_steps[-1]}"
         if kept_steps
         else "No step was finite"
     )
     return DivergedError(
-        f"The loss or a gradient of step {index + 1} is not a finite number. {kept}; "
+        f"The loss or a gradient of step {index + 1} is not a finite number. {last_good}; "
         f"the batch is in {BATCH_FILE}.",
         next_step="Lower training.learning_rate, lengthen training.warmup_steps or set "
         "training.max_grad_norm, and check the traces of the batch.",

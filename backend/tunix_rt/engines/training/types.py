@@ -169,7 +169,7 @@ class RunManifest(Record):
     dataset_hash: str
     mode: str
     is_forced: bool
-    """Whether the run went on although the plan said that it does not fit."""
+    """Whether the run was forced although its plan does not fit."""
     started_at: datetime
     """Of this process; earlier ones are in events.jsonl."""
     finished_at: datetime
