@@ -28,12 +28,10 @@ from tunix_rt.engines.training.checkpointing import (
     ValidationHistory,
     restore,
 )
-from tunix_rt.engines.training.environment import run_environment
 from tunix_rt.engines.training.job import TrainingJob, TrainingResult
 from tunix_rt.engines.training.preparation import Prepared, RunIdentity, prepare
 from tunix_rt.engines.training.records import RunRecords
 from tunix_rt.engines.training.run import EngineTraining
-from tunix_rt.engines.training.types import RunEnvironment
 from tunix_rt.tokenization.packing import Batch
 
 
@@ -146,7 +144,10 @@ class JaxEngine:
                 job.checkpoints, program.abstract_state, num_newest=recipe.output.keep_checkpoints
             )
             try:
-                return _JaxTraining(job, records, prepared, choice, checkpoints, stop, program).run()
+                names = tuple(map(str, choice.devices))
+                return _JaxTraining(
+                    self.name, names, job, records, prepared, choice, checkpoints, stop, program
+                ).run()
             finally:
                 checkpoints.close()
 
@@ -157,14 +158,6 @@ class _JaxTraining(EngineTraining[TrainState]):
     checkpoints: Checkpoints
     program: Program
     fitted: Fitted = field(init=False)
-
-    def environment(self) -> RunEnvironment:
-        return run_environment(
-            "jax",
-            device=str(self.devices),
-            devices=tuple(map(str, self.devices.devices)),
-            device_memory_bytes=self.devices.memory_bytes,
-        )
 
     def summary(self) -> str:
         return run_summary(self.program, self.prepared, self.devices)

@@ -303,14 +303,15 @@ def _active_layer(step: StepShape, fitted: TorchCoefficients) -> float:
 def _products(step: StepShape) -> float:
     """Outputs of the seven matrices."""
     outputs = sum(num_outputs for _, num_outputs in step.architecture.matrix_shapes.values())
-    return float(step.compute_bytes * step.tokens * outputs)
+    return step.compute_bytes * step.tokens * outputs / step.mesh.tensor
 
 
 def _scores(step: StepShape) -> float:
     """[rows, heads, T, T] in float32, which only the dense kernel materialises."""
     if step.attention.kernel != "dense":
         return 0.0
-    return 4.0 * step.rows * step.architecture.num_heads * step.recipe.data.row_length**2
+    length = step.recipe.data.row_length
+    return 4.0 * step.rows * step.architecture.num_heads * length * length / step.mesh.tensor
 
 
 def _masks(step: StepShape) -> float:
@@ -422,28 +423,14 @@ def _jax_saved(step: StepShape, fitted: Calibration) -> float:
         return inputs
     if step.recipe.training.remat == "dots":
         outputs = fitted.kept_by_dots if step.is_full else fitted.kept_by_dots_with_adapters
-        return inputs + layers * outputs * _jax_products(step)
-    outputs = fitted.kept_by_none * (_jax_products(step) + _jax_scores(step))
+        return inputs + layers * outputs * _products(step)
+    outputs = fitted.kept_by_none * (_products(step) + _scores(step))
     return inputs + layers * (outputs + fitted.kept_by_none_per_value * values)
 
 
 def _one_layer(step: StepShape) -> float:
     """All intermediates of one layer."""
-    return _jax_products(step) + _jax_scores(step)
-
-
-def _jax_products(step: StepShape) -> float:
-    """Outputs of the seven matrices."""
-    outputs = sum(num_outputs for _, num_outputs in step.architecture.matrix_shapes.values())
-    return step.compute_bytes * step.tokens * outputs / step.mesh.tensor
-
-
-def _jax_scores(step: StepShape) -> float:
-    """[rows, heads, T, T] in float32, which only the dense kernel materialises."""
-    if step.attention.kernel != "dense":
-        return 0.0
-    length = step.recipe.data.row_length
-    return 4.0 * step.rows * step.architecture.num_heads * length * length / step.mesh.tensor
+    return _products(step) + _scores(step)
 
 
 def _cast_layers(step: StepShape, fitted: Calibration) -> float:

@@ -30,12 +30,10 @@ from tunix_rt.engines.training.checkpointing import (
     ValidationHistory,
     restore,
 )
-from tunix_rt.engines.training.environment import run_environment
 from tunix_rt.engines.training.job import TrainingJob, TrainingResult
 from tunix_rt.engines.training.preparation import Prepared, RunIdentity, prepare
 from tunix_rt.engines.training.records import RunRecords
 from tunix_rt.engines.training.run import EngineTraining
-from tunix_rt.engines.training.types import RunEnvironment
 from tunix_rt.tokenization.packing import Batch
 
 
@@ -163,8 +161,9 @@ class TorchEngine:
                     job.checkpoints, num_newest=recipe.output.keep_checkpoints, layout=layout
                 )
                 try:
+                    names = (str(device.device),)
                     return _TorchTraining(
-                        job, records, prepared, device, checkpoints, stop, kernel, layout
+                        self.name, names, job, records, prepared, device, checkpoints, stop, kernel, layout
                     ).run()
                 finally:
                     checkpoints.close()
@@ -176,14 +175,6 @@ class _TorchTraining(EngineTraining[State]):
     checkpoints: Checkpoints
     kernel: TorchKernelChoice
     layout: Layout
-
-    def environment(self) -> RunEnvironment:
-        return run_environment(
-            "torch",
-            device=str(self.devices),
-            devices=(str(self.devices.device),),
-            device_memory_bytes=self.devices.memory_bytes,
-        )
 
     def summary(self) -> str:
         return run_summary(self.prepared, self.devices, self.kernel, self.layout)

@@ -70,12 +70,12 @@ def require_checkpoints_of(engine: str, directory: Path) -> None:
             raise engine_mismatch_error(directory, other, engine)
 
 
-def engine_mismatch_error(directory: Path, begun_by: str, engine: str) -> ConflictError:
+def engine_mismatch_error(directory: Path, started_with: str, engine: str) -> ConflictError:
     """The error of a run that this engine cannot resume."""
     return ConflictError(
-        f"The run in {directory} was started with the {begun_by} engine, and the {engine} engine cannot "
+        f"The run in {directory} was started with the {started_with} engine, and the {engine} engine cannot "
         "resume it: their optimizer states differ.",
-        next_step=f"Add --engine {begun_by}, or start another run with a new --output.",
+        next_step=f"Add --engine {started_with}, or start another run with a new --output.",
     )
 
 
@@ -177,7 +177,11 @@ def find_start(job: TrainingJob, checkpoints: Checkpoints[_State], prepared: Pre
         DataError: The requested checkpoint, or every one, is damaged.
     """
     if job.resume_from is None:
-        _refuse_checkpoints(checkpoints)
+        if checkpoints.steps():
+            raise ConflictError(
+                f"{checkpoints.directory} holds checkpoints of another run.",
+                next_step="Resume it with --resume, or choose another directory.",
+            )
         return Start()
     damaged: list[DamagedCheckpoint] = []
     if isinstance(job.resume_from, int):
@@ -186,8 +190,13 @@ def find_start(job: TrainingJob, checkpoints: Checkpoints[_State], prepared: Pre
         restored = restore_newest(checkpoints, prepared.identity, on_damaged=damaged.append)
     if restored is None:
         return Start()
-    _refuse_beyond_the_end(restored.record.step, prepared.num_steps)
-    return Start(restored.record.step, restored.record.validation, restored.state, tuple(damaged))
+    step, num_steps = restored.record.step, prepared.num_steps
+    if step > num_steps:
+        raise ConflictError(
+            f"The checkpoint is of step {step}, but the recipe ends after step {num_steps}.",
+            next_step=f"Set training.num_steps to {step} or more, or resume from an earlier step.",
+        )
+    return Start(step, restored.record.validation, restored.state, tuple(damaged))
 
 
 def restore(checkpoints: Checkpoints[_State], step: int, identity: RunIdentity) -> Restored[_State]:
@@ -240,19 +249,3 @@ def restore_newest(
             next_step="Start over with another --output, or restore the directory from a backup.",
         )
     return None
-
-
-def _refuse_checkpoints(checkpoints: Checkpoints[_State]) -> None:
-    if checkpoints.steps():
-        raise ConflictError(
-            f"{checkpoints.directory} holds checkpoints of another run.",
-            next_step="Resume it with --resume, or choose another directory.",
-        )
-
-
-def _refuse_beyond_the_end(step: int, num_steps: int) -> None:
-    if step > num_steps:
-        raise ConflictError(
-            f"The checkpoint is of step {step}, but the recipe ends after step {num_steps}.",
-            next_step=f"Set training.num_steps to {step} or more, or resume from an earlier step.",
-        )

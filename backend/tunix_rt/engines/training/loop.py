@@ -36,10 +36,16 @@ def validate(backend: TrainingBackend, prepared: Prepared, *, step: int) -> Vali
     """
     sums = list(_sums(backend, prepared))
     num_tokens = sum(tokens for _, tokens in sums)
+    loss = sum(loss for loss, _ in sums) / num_tokens
+    if not math.isfinite(loss):
+        raise DivergedError(
+            f"The validation loss after step {step} is {loss}, although every training loss was finite.",
+            next_step="Lower training.learning_rate, and check the rows of the validation split.",
+        )
     return ValidationLine(
         step=step,
         epoch=prepared.epoch_after(step),
-        validation_loss=_finite(sum(loss for loss, _ in sums) / num_tokens, step),
+        validation_loss=loss,
         validation_tokens=int(num_tokens),
         time=datetime.now(UTC),
     )
@@ -57,15 +63,6 @@ def _sums(backend: TrainingBackend, prepared: Prepared) -> Iterator[tuple[float,
                 yield running.popleft()()
         while running:
             yield running.popleft()()
-
-
-def _finite(loss: float, step: int) -> float:
-    if math.isfinite(loss):
-        return loss
-    raise DivergedError(
-        f"The validation loss after step {step} is {loss}, although every training loss was finite.",
-        next_step="Lower training.learning_rate, and check the rows of the validation split.",
-    )
 
 
 @dataclass(frozen=True)

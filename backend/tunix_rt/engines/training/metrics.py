@@ -187,15 +187,16 @@ class Meter:
         """Add a step that was just started; waits for the oldest one when too many are running."""
         ended = self._waiter.submit(_end_of, pending)
         self._running.append(_Running(batch.index + 1, batch.num_tokens, batch.sha256, ended))
-        self._flush(NUM_IN_FLIGHT)
+        self.flush(NUM_IN_FLIGHT)
 
-    def flush(self) -> None:
-        """Wait for every started step and write its line.
+    def flush(self, num_left: int = 0) -> None:
+        """Wait for all started steps but the last `num_left`, and write their lines.
 
         Raises:
             NonFiniteStep: The loss or a gradient of one of them is not finite.
         """
-        self._flush(0)
+        while len(self._running) > num_left:
+            self._read(self._running.popleft())
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -227,10 +228,6 @@ class Meter:
         # run must not be below those of its lines.
         self._peak_memory_bytes = _largest(self._peak_memory_bytes, self._devices.peak_memory_bytes())
         return self._peak_memory_bytes
-
-    def _flush(self, num_left: int) -> None:
-        while len(self._running) > num_left:
-            self._read(self._running.popleft())
 
     def _read(self, running: _Running) -> None:
         ended = running.ended.result()

@@ -29,7 +29,7 @@ from tunix_rt.engines.training.checkpointing import (
     find_start,
     require_checkpoints_of,
 )
-from tunix_rt.engines.training.environment import code_diff
+from tunix_rt.engines.training.environment import code_diff, run_environment
 from tunix_rt.engines.training.job import LATEST, Engine, TrainingJob, TrainingResult
 from tunix_rt.engines.training.loop import LoopParts, Position, is_stopped_early, run_steps
 from tunix_rt.engines.training.metrics import Meter
@@ -37,7 +37,7 @@ from tunix_rt.engines.training.preparation import Prepared
 from tunix_rt.engines.training.records import RunRecords, View
 from tunix_rt.engines.training.types import (
     OUT_OF_TIME,
-    RunEnvironment,
+    EventKind,
     RunFailure,
     RunFigures,
     RunManifest,
@@ -66,8 +66,12 @@ def run(engine: Engine, job: TrainingJob, view: View) -> RunManifest:
         TunixRTError: The run failed. If it had started, the manifest records the failure.
     """
     with job.run_dir.held():
-        _refuse_used_directory(job)
-        _refuse_run_of_another_engine(engine, job)
+        if job.resume_from is None and not job.run_dir.is_empty():
+            raise ConflictError(
+                f"{job.run_dir.path} is not empty.",
+                next_step="Add --resume to resume the run in it, or choose another --output.",
+            )
+        _require_same_engine(engine, job)
         records = RunRecords(job.run_dir, view)
         if job.engine_choice is not None:
             records.log(job.engine_choice)
@@ -81,20 +85,12 @@ def run(engine: Engine, job: TrainingJob, view: View) -> RunManifest:
             job.run_dir.remove_if_empty()
 
 
-def _refuse_used_directory(job: TrainingJob) -> None:
-    if job.resume_from is None and not job.run_dir.is_empty():
-        raise ConflictError(
-            f"{job.run_dir.path} is not empty.",
-            next_step="Add --resume to resume the run in it, or choose another --output.",
-        )
-
-
-def _refuse_run_of_another_engine(engine: Engine, job: TrainingJob) -> None:
+def _require_same_engine(engine: Engine, job: TrainingJob) -> None:
     require_checkpoints_of(engine.name, job.checkpoints)
     environment = job.run_dir.environment
-    begun_by = json.loads(environment.read_bytes())["engine"] if environment.is_file() else engine.name
-    if begun_by != engine.name:
-        raise engine_mismatch_error(job.run_dir.path, begun_by, engine.name)
+    started_with = json.loads(environment.read_bytes())["engine"] if environment.is_file() else engine.name
+    if started_with != engine.name:
+        raise engine_mismatch_error(job.run_dir.path, started_with, engine.name)
 
 
 def _trained(engine: Engine, job: TrainingJob, records: RunRecords) -> _Outcome:
@@ -135,7 +131,9 @@ def _finish(
     engine: Engine, job: TrainingJob, records: RunRecords, started_at: datetime, outcome: _Outcome
 ) -> RunManifest:
     if records.has_begun:
-        _record_end(records, outcome)
+        message = outcome.status if outcome.failure is None else f"failed: {outcome.failure.detail}"
+        kind: EventKind = "finished" if outcome.failure is None else "failed"
+        records.note(kind, message, exit_code=outcome.exit_code)
     records.close()
     recipe = job.resolved.recipe
     manifest = RunManifest(
@@ -163,13 +161,6 @@ def _finish(
     return manifest
 
 
-def _record_end(records: RunRecords, outcome: _Outcome) -> None:
-    if outcome.failure is not None:
-        records.note("failed", f"failed: {outcome.failure.detail}", exit_code=outcome.exit_code)
-    else:
-        records.note("finished", outcome.status, exit_code=outcome.exit_code)
-
-
 _State = TypeVar("_State")
 
 
@@ -177,16 +168,14 @@ _State = TypeVar("_State")
 class EngineTraining(ABC, Generic[_State]):
     """One training, whichever engine runs it; an engine fills in the abstract methods."""
 
+    engine: str
+    device_names: tuple[str, ...]
     job: TrainingJob
     records: RunRecords
     prepared: Prepared
     devices: Devices
     checkpoints: Checkpoints[_State]
     stop: StopRequest
-
-    @abstractmethod
-    def environment(self) -> RunEnvironment:
-        """What the run runs on."""
 
     @abstractmethod
     def summary(self) -> str:
@@ -226,7 +215,13 @@ class EngineTraining(ABC, Generic[_State]):
 
     def _begin(self, start: Start[_State]) -> None:
         """Open the records; nothing is written before this."""
-        job, records, environment = self.job, self.records, self.environment()
+        job, records = self.job, self.records
+        environment = run_environment(
+            self.engine,
+            device=str(self.devices),
+            devices=self.device_names,
+            device_memory_bytes=self.devices.memory_bytes,
+        )
         records.begin(step=start.step)
         records.write_json(job.run_dir.recipe.name, job.resolved.to_json())
         records.write_json(job.run_dir.environment.name, environment.to_json())

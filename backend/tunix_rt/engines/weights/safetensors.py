@@ -87,15 +87,17 @@ def _open_file(path: Path, stack: ExitStack, framework: Framework) -> dict[str, 
     try:
         file = stack.enter_context(safe_open(path, framework=framework))
         slices = {name: file.get_slice(name) for name in file.keys()}
-        return {name: _stored_tensor(name, path, part) for name, part in slices.items()}
+        return {
+            name: StoredTensor(name, path, part.get_dtype(), tuple(part.get_shape()), part)
+            for name, part in slices.items()
+        }
     except FileNotFoundError as error:
-        raise _missing_file(path) from error
+        raise DataError(
+            f"{path.parent} has no {path.name}.",
+            next_step="Download the model again: a file of its weights is missing.",
+        ) from error
     except (SafetensorError, OSError) as error:
         raise damaged_file(path, str(error)) from error
-
-
-def _stored_tensor(name: str, path: Path, slices: Any) -> StoredTensor:
-    return StoredTensor(name, path, slices.get_dtype(), tuple(slices.get_shape()), slices)
 
 
 def _weight_files(directory: Path) -> list[Path]:
@@ -116,13 +118,6 @@ def _indexed_files(path: Path) -> list[str]:
         if not isinstance(name, str) or Path(name).name != name:
             raise damaged_file(path, f"it names {name!r}, which is not a file in the same directory")
     return names
-
-
-def _missing_file(path: Path) -> DataError:
-    return DataError(
-        f"{path.parent} has no {path.name}.",
-        next_step="Download the model again: a file of its weights is missing.",
-    )
 
 
 def _no_weights(directory: Path) -> DataError:

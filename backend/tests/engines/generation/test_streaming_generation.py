@@ -1,4 +1,4 @@
-"""Prompts that come and go, with both engines: each is completed as it would be alone."""
+"""Streaming with both engines: prompts that join and leave get the same completions as alone."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ from tunix_rt.engines.types import Decoding
 from tunix_rt.engines.weights.architecture import Architecture
 
 GREEDY = Decoding(max_new_tokens=10)
-DRAWN = Decoding(max_new_tokens=10, temperature=1.0, top_p=0.9, seed=3)
+SAMPLED = Decoding(max_new_tokens=10, temperature=1.0, top_p=0.9, seed=3)
 LENGTHS = (3, 7, 12, 9, 5)
 
 
@@ -46,73 +46,73 @@ def prompts(architecture: Architecture) -> list[Prompt]:
     return random_prompts(LENGTHS, architecture.vocab_size)
 
 
-def read_on(live: StreamingBatches) -> list[TokenDelta]:
-    """All that is written until nothing is left to write."""
-    pieces = []
-    while live.is_busy:
-        pieces += live.advance()
-    return pieces
+def drained(stream: StreamingBatches) -> list[TokenDelta]:
+    """All deltas until nothing is left to decode."""
+    deltas = []
+    while stream.is_busy:
+        deltas += stream.advance()
+    return deltas
 
 
-def tokens_of(prompt: Prompt, pieces: Iterable[TokenDelta]) -> tuple[int, ...]:
-    return tuple(token for piece in pieces if piece.prompt is prompt for token in piece.token_ids)
+def tokens_of(prompt: Prompt, deltas: Iterable[TokenDelta]) -> tuple[int, ...]:
+    return tuple(token for delta in deltas if delta.prompt is prompt for token in delta.token_ids)
 
 
-def test_what_is_read_along_is_what_write_gives(
+def test_streamed_tokens_equal_generate(
     model: DecodingModel, architecture: Architecture, prompts: list[Prompt]
 ) -> None:
-    live = StreamingBatches(model, architecture, max_rows=2)
-    decodings = [GREEDY, DRAWN, GREEDY, DRAWN, GREEDY]
-    pieces: list[TokenDelta] = []
+    stream = StreamingBatches(model, architecture, max_rows=2)
+    decodings = [GREEDY, SAMPLED, GREEDY, SAMPLED, GREEDY]
+    deltas: list[TokenDelta] = []
     for prompt, decoding in zip(prompts, decodings, strict=True):
-        live.add(prompt, decoding)  # the others are being written meanwhile
-        pieces += live.advance()
-    pieces += read_on(live)
+        stream.add(prompt, decoding)  # the others are being decoded
+        deltas += stream.advance()
+    deltas += drained(stream)
     for prompt, decoding in zip(prompts, decodings, strict=True):
         [alone] = write(model, [prompt], num_rows=2, **decoding.model_dump()).values()
-        assert [piece.completion for piece in pieces if piece.prompt is prompt and piece.completion] == [
+        assert [delta.completion for delta in deltas if delta.prompt is prompt and delta.completion] == [
             alone
         ]
-        assert tokens_of(prompt, pieces) == alone.token_ids
+        assert tokens_of(prompt, deltas) == alone.token_ids
 
 
-def test_a_reader_sees_a_few_tokens_at_a_time(
+def test_deltas_have_a_few_tokens(
     model: DecodingModel, architecture: Architecture, prompts: list[Prompt]
 ) -> None:
-    live = StreamingBatches(model, architecture, max_rows=2)
-    live.add(prompts[0], GREEDY)
-    assert [len(piece.token_ids) for piece in read_on(live)] == [STEPS_PER_DELTA, STEPS_PER_DELTA, 2]
+    stream = StreamingBatches(model, architecture, max_rows=2)
+    stream.add(prompts[0], GREEDY)
+    assert [len(delta.token_ids) for delta in drained(stream)] == [STEPS_PER_DELTA, STEPS_PER_DELTA, 2]
 
 
-def test_a_dropped_prompt_is_never_heard_of_again_and_its_row_is_free(
+def test_dropped_prompt_frees_its_row(
     model: DecodingModel, architecture: Architecture, prompts: list[Prompt]
 ) -> None:
-    live = StreamingBatches(model, architecture, max_rows=2)
+    stream = StreamingBatches(model, architecture, max_rows=2)
     for prompt in prompts[:4]:
-        live.add(prompt, GREEDY)
-    live.advance()
-    live.drop(prompts[0])  # being written
-    live.drop(prompts[3])  # waiting
-    pieces = read_on(live)
-    assert {piece.prompt.key for piece in pieces} == {"prompt-1", "prompt-2"}
+        stream.add(prompt, GREEDY)
+    stream.advance()
+    stream.drop(prompts[0])  # being decoded
+    stream.drop(prompts[3])  # waiting
+    deltas = drained(stream)
+    assert {delta.prompt.key for delta in deltas} == {"prompt-1", "prompt-2"}
     [alone] = write(model, [prompts[2]], num_rows=2, **GREEDY.model_dump()).values()
-    assert tokens_of(prompts[2], pieces) == alone.token_ids
+    assert tokens_of(prompts[2], deltas) == alone.token_ids
 
 
-def test_a_prompt_that_the_model_cannot_read_fails_alone(
+def test_refused_prompt_fails_alone(
     model: DecodingModel, architecture: Architecture, prompts: list[Prompt]
 ) -> None:
-    live = StreamingBatches(model, architecture, max_rows=2)
+    stream = StreamingBatches(model, architecture, max_rows=2)
     too_long = Prompt("too-long", [1] * architecture.max_positions)
     for prompt in (too_long, prompts[0]):
-        live.add(prompt, GREEDY)
-    ended = {piece.prompt.key: piece.completion for piece in read_on(live) if piece.completion}
+        stream.add(prompt, GREEDY)
+    ended = {delta.prompt.key: delta.completion for delta in drained(stream) if delta.completion}
     assert ended["too-long"].failure == "prompt-too-long"
     assert len(ended["prompt-0"].token_ids) == GREEDY.max_new_tokens
 
 
 class SevenRows:
-    """Rows that write nothing but sevens, on no device."""
+    """Rows that generate only sevens, without a device."""
 
     def __init__(self, num_rows: int) -> None:
         self._num_rows = num_rows
@@ -156,48 +156,42 @@ def temperatures(count: int) -> list[Decoding]:
     return [Decoding(temperature=1 + number, max_new_tokens=5) for number in range(count)]
 
 
-def test_a_batch_that_nobody_uses_is_kept_until_another_needs_its_place(
-    architecture: Architecture, prompts: list[Prompt]
-) -> None:
+def test_idle_batch_is_replaced_when_needed(architecture: Architecture, prompts: list[Prompt]) -> None:
     model = SevenModel()
-    live = StreamingBatches(model, architecture, max_rows=2)
+    stream = StreamingBatches(model, architecture, max_rows=2)
     first, *others = temperatures(MAX_BATCHES + 1)
     for decoding in (first, first, *others, first):
-        live.add(prompts[0], decoding)
-        assert tokens_of(prompts[0], read_on(live)) == (7,) * 5
+        stream.add(prompts[0], decoding)
+        assert tokens_of(prompts[0], drained(stream)) == (7,) * 5
     assert model.opened == [2] * (MAX_BATCHES + 2)
 
 
-def test_a_prompt_waits_while_all_batches_are_in_use(
-    architecture: Architecture, prompts: list[Prompt]
-) -> None:
-    live = StreamingBatches(SevenModel(), architecture, max_rows=2)
+def test_prompt_waits_while_batches_are_busy(architecture: Architecture, prompts: list[Prompt]) -> None:
+    stream = StreamingBatches(SevenModel(), architecture, max_rows=2)
     for prompt, decoding in zip(prompts, temperatures(MAX_BATCHES + 1), strict=True):
-        live.add(prompt, decoding)
-    assert len({piece.prompt.key for piece in live.advance()}) == MAX_BATCHES
-    assert tokens_of(prompts[-1], read_on(live)) == (7,) * 5
+        stream.add(prompt, decoding)
+    assert len({delta.prompt.key for delta in stream.advance()}) == MAX_BATCHES
+    assert tokens_of(prompts[-1], drained(stream)) == (7,) * 5
 
 
-def test_without_memory_prompts_fail_and_say_so(architecture: Architecture, prompts: list[Prompt]) -> None:
+def test_out_of_memory_fails_new_prompts(architecture: Architecture, prompts: list[Prompt]) -> None:
     model = SevenModel()
-    live = StreamingBatches(model, architecture, max_rows=2)
-    live.add(prompts[0], GREEDY)
-    live.advance()
+    stream = StreamingBatches(model, architecture, max_rows=2)
+    stream.add(prompts[0], GREEDY)
+    stream.advance()
     model.num_refusals = 1
     for prompt in prompts[1:3]:
-        live.add(prompt, DRAWN)
-    ended = {piece.prompt.key: piece.completion for piece in read_on(live) if piece.completion}
+        stream.add(prompt, SAMPLED)
+    ended = {delta.prompt.key: delta.completion for delta in drained(stream) if delta.completion}
     assert [ended[key].failure for key in ("prompt-1", "prompt-2")] == ["out-of-memory"] * 2
     assert ended["prompt-0"].token_ids == (7,) * GREEDY.max_new_tokens
 
 
-def test_batches_that_nobody_uses_leave_their_memory_to_the_next(
-    architecture: Architecture, prompts: list[Prompt]
-) -> None:
+def test_idle_batches_free_their_memory(architecture: Architecture, prompts: list[Prompt]) -> None:
     model = SevenModel()
-    live = StreamingBatches(model, architecture, max_rows=2)
-    live.add(prompts[0], GREEDY)
-    read_on(live)
+    stream = StreamingBatches(model, architecture, max_rows=2)
+    stream.add(prompts[0], GREEDY)
+    drained(stream)
     model.num_refusals = 1
-    live.add(prompts[1], DRAWN)
-    assert tokens_of(prompts[1], read_on(live)) == (7,) * DRAWN.max_new_tokens
+    stream.add(prompts[1], SAMPLED)
+    assert tokens_of(prompts[1], drained(stream)) == (7,) * SAMPLED.max_new_tokens
