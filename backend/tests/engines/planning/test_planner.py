@@ -28,7 +28,7 @@ def test_the_seeds_step_needs_28_gib_of_a_chip_and_the_plan_says_why() -> None:
     assert not plan.fits
     assert plan.per_device_bytes == pytest.approx(28.0 * GIB, rel=0.05)
     assert plan.limit_bytes == 15.75 * GIB
-    for cause in ("AdamW state", "nothing is donated", "1 of 8 devices used"):
+    for cause in ("AdamW state", "undonated copies", "1 of 8 devices used"):
         assert cause in plan.reason
 
 
