@@ -28,7 +28,7 @@ AnyGenerator = BatchGenerator[Any]
 
 
 def opened(engine: str, device_index: int | None = None) -> AnyGenerator:
-    opening = importlib.import_module(f"tunix_rt.engines.{engine}.generation.opening")
+    opening = importlib.import_module(f"tunix_rt.engines.{engine}.generation.generator")
     model = ModelSection(name="tiny-llama", weights="random")
     generator: AnyGenerator = opening.open_generator(
         GeneratorRequest(model, device=DeviceRequest("cpu", device_index))

@@ -162,7 +162,7 @@ def test_completion_ends_at_max_positions(open_generator: Open, source: ModelSou
 
 def test_empty_batch_size_is_refused(open_generator: Open) -> None:
     generator = open_generator(GeneratorRequest(TINY, device=CPU))
-    with pytest.raises(InvalidInputError, match="writes nothing"):
+    with pytest.raises(InvalidInputError, match="The batch size is 0"):
         list(generator.generate([Prompt("a", [1])], Decoding(), batch_size=0))
 
 

@@ -177,11 +177,11 @@ def test_a_stored_head_that_is_tied_must_be_the_embedding(tmp_path: Path) -> Non
         ({"model__norm__weight": torch.ones(32, dtype=torch.int8)}, r"model\.norm\.weight .* stored as I8"),
         (
             {"model__layers__0__self_attn__q_proj__bias": torch.ones(64)},
-            r"q_proj\.bias in model\.safetensors is not explained",
+            r"q_proj\.bias in model\.safetensors does not belong to the model",
         ),
         (
             {"model__layers__2__input_layernorm__weight": torch.ones(32)},
-            r"layers\.2\.input_layernorm\.weight .* is not explained",
+            r"layers\.2\.input_layernorm\.weight .* does not belong to the model",
         ),
     ],
 )
