@@ -143,7 +143,7 @@ def endless_generator() -> JaxGenerator:
 
 def written(generator: JaxGenerator, prompts: Sequence[Prompt], batch_size: int) -> int:
     """Write all prompts; how many tokens that was."""
-    results = generator.write(prompts, DECODING, batch_size=batch_size)
+    results = generator.generate(prompts, DECODING, batch_size=batch_size)
     return sum(len(one.token_ids) for finished in results for one in finished)
 
 

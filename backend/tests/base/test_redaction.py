@@ -75,9 +75,9 @@ def test_a_run_writes_no_secret_down(tmp_path: Path, monkeypatch: pytest.MonkeyP
     view, run_dir = Watcher(), RunDir(tmp_path / "run-1")
     run_dir.path.mkdir()
     records = RunRecords(run_dir, view)
-    records.say(f"before: {MARKED}")
+    records.log(f"before: {MARKED}")
     records.begin(step=0)
-    records.say(f"during: {MARKED}")
+    records.log(f"during: {MARKED}")
     records.event("warning", f"quoted: {MARKED}")
     records.write_json(
         "environment.json",

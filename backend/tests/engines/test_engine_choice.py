@@ -28,7 +28,7 @@ def test_an_engine_that_is_asked_for_is_taken() -> None:
 def test_torch_is_taken_for_a_gpu_that_jax_has_no_plugin_for() -> None:
     choice = choose_engine("auto", "auto", WITH_GPU)
     assert str(choice) == (
-        "engine torch: an NVIDIA GPU is here; torch is built for CUDA 13.0, and JAX has no CUDA plugin"
+        "engine torch: an NVIDIA GPU was found; torch is built for CUDA 13.0, and JAX has no CUDA plugin"
     )
 
 
@@ -38,7 +38,7 @@ def test_jax_is_taken_for_a_gpu_that_it_has_a_plugin_for() -> None:
 
 def test_a_gpu_that_nothing_is_built_for_is_said_so() -> None:
     choice = choose_engine("auto", "auto", replace(WITH_GPU, torch_cuda=None))
-    assert "neither JAX nor torch is built for the NVIDIA GPU" in choice.reason
+    assert "neither JAX nor torch is built for it" in choice.reason
 
 
 @pytest.mark.parametrize("machine", [LAPTOP, WITH_GPU])
@@ -59,7 +59,7 @@ def test_the_only_installed_engine_is_taken(name: str) -> None:
     alone = replace(LAPTOP, has_jax=name == "jax", has_torch=name == "torch")
     choice = choose_engine("auto", "auto", alone)
     assert choice.name == name
-    assert choice.reason == "the only one that is installed"
+    assert choice.reason == "the only installed engine"
 
 
 @pytest.mark.parametrize(("asked", "device", "extra"), [("torch", "auto", "torch"), ("auto", "tpu", "jax")])

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 from support.evaluation_starts import sum_items
 
-from tunix_rt.engines.generation.base import Prompt, Written
+from tunix_rt.engines.generation.base import Completion, Prompt
 from tunix_rt.engines.types import Decoding
 from tunix_rt.evaluation.predict import GenerationOptions, generate, generation_of
 from tunix_rt.tokenization.chat_template import ChatTemplate, choose_template
@@ -32,16 +32,16 @@ class FixedGenerator:
     text: str = TEXT
     prompts: list[Prompt] = field(default_factory=list)
 
-    def write(
+    def generate(
         self,
         prompts: Sequence[Prompt],
         decoding: Decoding,
         *,
         batch_size: int | None = None,
         on_note: Callable[[str], None] = lambda _: None,
-    ) -> Iterator[list[Written]]:
+    ) -> Iterator[list[Completion]]:
         self.prompts += prompts
-        written = [Written(prompt, ids_of(self.text), has_ended=True) for prompt in prompts]
+        written = [Completion(prompt, ids_of(self.text), has_ended=True) for prompt in prompts]
         for start in range(0, len(written), batch_size or 2):
             yield written[start : start + (batch_size or 2)]
 
@@ -93,7 +93,7 @@ def test_refused_prompt_fails_alone() -> None:
 def test_the_tokens_before_the_answer_are_counted(markup: MarkupStyle, reasoning: str, rest: str) -> None:
     encoder = TraceEncoder(TOKENIZER, ENCODER.template, markup)
     token_ids = ids_of(reasoning) + ids_of(rest)
-    generation = generation_of(encoder, Written(Prompt("a", [1, 2]), token_ids, has_ended=True))
+    generation = generation_of(encoder, Completion(Prompt("a", [1, 2]), token_ids, has_ended=True))
     assert generation.text == reasoning + rest
     assert generation.num_reasoning_tokens == len(ids_of(reasoning))
     assert generation.num_new_tokens == len(token_ids) + 1
@@ -103,13 +103,13 @@ def test_the_tokens_before_the_answer_are_counted(markup: MarkupStyle, reasoning
 
 def test_without_an_answer_every_token_is_reasoning() -> None:
     token_ids = ids_of("1 + 7 = 8, I think")
-    generation = generation_of(ENCODER, Written(Prompt("a", [1]), token_ids))
+    generation = generation_of(ENCODER, Completion(Prompt("a", [1]), token_ids))
     assert generation.finish == "cut-off"
     assert generation.num_reasoning_tokens == generation.num_new_tokens == len(token_ids)
 
 
 def test_a_failure_stays_a_failure() -> None:
-    failed = Written(Prompt("a", [1]), failure="non-finite", detail="NaN at token 3")
+    failed = Completion(Prompt("a", [1]), failure="non-finite", detail="NaN at token 3")
     generation = generation_of(ENCODER, failed)
     assert generation.failure is not None
     assert (generation.failure.code, generation.failure.detail) == ("non-finite", "NaN at token 3")
@@ -117,6 +117,6 @@ def test_a_failure_stays_a_failure() -> None:
 
 
 def test_a_token_that_the_tokenizer_does_not_have_is_no_text() -> None:
-    generation = generation_of(ENCODER, Written(Prompt("a", [1]), (TOKENIZER.vocab_size + 5,)))
+    generation = generation_of(ENCODER, Completion(Prompt("a", [1]), (TOKENIZER.vocab_size + 5,)))
     assert generation.failure is not None
     assert generation.failure.code == "not-text"

@@ -8,10 +8,15 @@ from support.generation import loaded, random_prompts, write
 from support.tiny_models import architecture_of, engine_params, tiny_model
 
 from tunix_rt.engines.generation.base import Prompt
-from tunix_rt.engines.generation.scheduler import Task, Waiting
-from tunix_rt.engines.jax.generation.decoder import empty_cache, next_logits, prefill, slot_rotations
+from tunix_rt.engines.generation.scheduler import DecodeRequest, RequestQueue
+from tunix_rt.engines.jax.generation.decoder import empty_cache, next_logits, prefill_cache, slot_rotations
 from tunix_rt.engines.jax.generation.generator import LoadedModel
-from tunix_rt.engines.jax.generation.steps import Begun, admit, admit_in_turn, empty_rows
+from tunix_rt.engines.jax.generation.steps import (
+    DevicePrefillBatch,
+    empty_rows,
+    prefill,
+    prefill_sequentially,
+)
 from tunix_rt.engines.jax.model.decoder import ForwardOptions, Inputs, logits
 from tunix_rt.engines.jax.model.params import Params
 from tunix_rt.engines.types import Decoding
@@ -53,7 +58,7 @@ def test_logits_from_the_cache_are_those_of_the_whole_row(params: Params, archit
 
     cache = empty_cache(architecture, 1, 32, "float32", is_list=False)
     angles = slot_rotations(model.decoder, 32)
-    cache = prefill(model.decoder, model.weights, cache, tokens[:, :16], jnp.array([0]), angles)
+    cache = prefill_cache(model.decoder, model.weights, cache, tokens[:, :16], jnp.array([0]), angles)
     step = jax.jit(next_logits, static_argnums=0)
     for position in range(10, 24):
         places = jnp.array([position])
@@ -81,7 +86,7 @@ def test_rows_compute_the_same_bits_wherever_they_are(model: LoadedModel) -> Non
     cache, tokens = rows.cache, jnp.tile(jnp.asarray(prompt.token_ids), (4, 1))
     for first in range(0, num_rows, 4):
         places = jnp.arange(first, first + 4)
-        cache = prefill(decoder, model.weights, cache, tokens, places, rows.rotations)
+        cache = prefill_cache(decoder, model.weights, cache, tokens, places, rows.rotations)
     step = jax.jit(next_logits, static_argnums=0)
     newest, positions = jnp.full(num_rows, tokens[0, -1]), jnp.full(num_rows, 15)
     for _ in range(4):
@@ -93,7 +98,7 @@ def test_rows_compute_the_same_bits_wherever_they_are(model: LoadedModel) -> Non
 def test_prompts_in_turn_are_prompts_together(model: LoadedModel) -> None:
     """A CPU reads the prompts of a large model together, and those of small ones and of chats in turn."""
     prompts = random_prompts([16, 16, 16], model.decoder.architecture.vocab_size)
-    new = Begun(
+    new = DevicePrefillBatch(
         prompts=np.array([prompt.token_ids for prompt in prompts], np.int32),
         rows=np.array([3, 0, 1], np.int32),
         tokens=np.array([prompt.token_ids[-1] for prompt in prompts], np.int32),
@@ -102,22 +107,22 @@ def test_prompts_in_turn_are_prompts_together(model: LoadedModel) -> None:
         keys=np.arange(6, dtype=np.uint32).reshape(3, 2),
     )
     decoder, mesh, weights = model.decoder, model.mesh, model.weights
-    in_turn = admit_in_turn(decoder, mesh, weights, empty_rows(decoder, mesh, 4, 32), new, np.int32(2))
+    in_turn = prefill_sequentially(decoder, mesh, weights, empty_rows(decoder, mesh, 4, 32), new, np.int32(2))
     # There is no row 4: of the two that are wanted, nobody comes third.
     filled_up = new._replace(rows=np.array([3, 0, 4], np.int32))
-    together = admit(decoder, mesh, weights, empty_rows(decoder, mesh, 4, 32), filled_up)
+    together = prefill(decoder, mesh, weights, empty_rows(decoder, mesh, 4, 32), filled_up)
     assert in_turn.is_active.tolist() == [True, False, False, True]
     assert in_turn.lengths.tolist() == [30, 0, 0, 20]
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-5, rtol=1e-5), in_turn, together)
 
 
 def test_a_cpu_comes_back_as_soon_as_enough_rows_are_free(model: LoadedModel, prompts: list[Prompt]) -> None:
-    batch = model.batch(Decoding(**GREEDY), num_rows=4, num_slots=64, steps_per_look=20)
-    waiting = Waiting(
-        Task(prompt, len(prompt.token_ids) + count)
+    batch = model.batch(Decoding(**GREEDY), num_rows=4, num_slots=64, steps_per_sync=20)
+    waiting = RequestQueue(
+        DecodeRequest(prompt, len(prompt.token_ids) + count)
         for prompt, count in zip(prompts, (3, 30, 5, 11), strict=False)
     )
-    while batch.take(waiting):
+    while batch.prefill_from(waiting):
         pass
     looks = [[len(piece.token_ids) for piece in batch.advance(awaited)] for awaited in (1, 2, 4, 4)]
     # Rows end after 3, 5, 11 and 30 tokens; a look has 20 at most.

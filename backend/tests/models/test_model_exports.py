@@ -12,7 +12,7 @@ from support.training import Workshop, workshop_fixture
 
 from tunix_rt.base.errors import ConflictError, InvalidInputError, NotFoundError
 from tunix_rt.base.home import Home, open_home
-from tunix_rt.engines.export import AskedFormat, ExportingEngine
+from tunix_rt.engines.export import ExportingEngine, RequestedFormat
 from tunix_rt.engines.generation.base import Generator, GeneratorRequest
 from tunix_rt.engines.training.data import dataset_rows
 from tunix_rt.engines.training.job import TrainingJob
@@ -71,7 +71,7 @@ class _FaultyEngine:
     def export_checkpoint(self, job: TrainingJob, step: int, directory: Path) -> None:
         self.engine.export_checkpoint(job, step, directory)
 
-    def merge_adapter(self, request: GeneratorRequest, directory: Path, dtype: AskedFormat) -> None:
+    def merge_adapter(self, request: GeneratorRequest, directory: Path, dtype: RequestedFormat) -> None:
         self.engine.merge_adapter(request, directory, dtype)
         random, file = np.random.default_rng(0), directory / "model.safetensors"
         noisy = {

@@ -15,7 +15,7 @@ from tunix_rt.base.errors import DataError
 from tunix_rt.base.settings import Settings
 from tunix_rt.cli.main import app
 from tunix_rt.engines.generation.base import GeneratingEngine, Generator
-from tunix_rt.engines.select import AskedEngine
+from tunix_rt.engines.select import RequestedEngine
 from tunix_rt.engines.torch.engine import TorchEngine
 from tunix_rt.engines.types import Decoding, DeviceRequest
 from tunix_rt.models.find import find_model
@@ -28,7 +28,7 @@ SHORT = Decoding(max_new_tokens=30)
 QUESTION = (ChatMessage(role="user", content="What is 6 * 7?"),)
 
 
-def start_engine(requested: AskedEngine, device: DeviceRequest) -> GeneratingEngine:
+def start_engine(requested: RequestedEngine, device: DeviceRequest) -> GeneratingEngine:
     # On busy cores, two threads that wait for each other are slower than one.
     torch.set_num_threads(1)
     return TorchEngine()

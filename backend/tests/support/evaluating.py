@@ -9,7 +9,7 @@ from support.evaluation_starts import sum_items, write_evalset
 from support.training import Workshop
 from tunix_rt.base.home import Home, open_home
 from tunix_rt.base.settings import Settings
-from tunix_rt.engines.generation.base import GeneratingEngine, Generator, GeneratorRequest, Prompt, Written
+from tunix_rt.engines.generation.base import Completion, GeneratingEngine, Generator, GeneratorRequest, Prompt
 from tunix_rt.engines.types import Decoding, DeviceRequest, EngineName
 from tunix_rt.evaluation.evaluate import EvaluationRequest, evaluate
 from tunix_rt.evaluation.files import EvaluationDir
@@ -80,16 +80,16 @@ class _CountingGenerator:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.generator, name)
 
-    def write(
+    def generate(
         self,
         prompts: Sequence[Prompt],
         decoding: Decoding,
         *,
         batch_size: int | None = None,
         on_note: Callable[[str], None] = lambda _: None,
-    ) -> Iterator[list[Written]]:
+    ) -> Iterator[list[Completion]]:
         self.asked += [(prompt.key, prompt.sample) for prompt in prompts]
-        return self.generator.write(prompts, decoding, batch_size=batch_size, on_note=on_note)
+        return self.generator.generate(prompts, decoding, batch_size=batch_size, on_note=on_note)
 
 
 @dataclass(frozen=True)

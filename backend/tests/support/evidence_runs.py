@@ -98,7 +98,7 @@ class WritingEngine:
     name: str = "fake"
 
     def train(self, job: TrainingJob, records: RunRecords) -> TrainingResult:
-        records.say("engine fake: there is no other")
+        records.log("engine fake: there is no other")
         records.begin(step=0)
         records.write_json("recipe.resolved.json", job.resolved.to_json())
         records.write_json("environment.json", ENVIRONMENT.to_json())

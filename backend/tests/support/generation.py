@@ -7,12 +7,12 @@ from typing import Any
 import jax
 import numpy as np
 
-from tunix_rt.engines.generation.base import Prompt, Written
-from tunix_rt.engines.generation.generator import write_side_by_side
-from tunix_rt.engines.generation.scheduler import Task, WritingModel, grouped
+from tunix_rt.engines.generation.base import Completion, Prompt
+from tunix_rt.engines.generation.generator import decode_in_parallel
+from tunix_rt.engines.generation.scheduler import DecodeRequest, DecodingModel, grouped
 from tunix_rt.engines.jax.devices import DeviceChoice
 from tunix_rt.engines.jax.generation.decoder import Decoder, Weights
-from tunix_rt.engines.jax.generation.generator import LoadedModel, turned_head
+from tunix_rt.engines.jax.generation.generator import LoadedModel, transposed_head
 from tunix_rt.engines.jax.model.params import Params
 from tunix_rt.engines.jax.sharding import make_mesh
 from tunix_rt.engines.types import Decoding
@@ -27,14 +27,14 @@ def loaded(
     choice = DeviceChoice("cpu", tuple(jax.devices()[:1]), reason="a test", memory_bytes=None)
     mesh = make_mesh(ShardingSection(fsdp=1), choice.devices)
     decoder = Decoder(
-        architecture, np.dtype("float32"), unrolls_layers=unrolls_layers, has_turned_keys=unrolls_layers
+        architecture, np.dtype("float32"), unrolls_layers=unrolls_layers, has_transposed_keys=unrolls_layers
     )
     if unrolls_layers:
         layers = [
             jax.tree.map(itemgetter(index), params["layers"]) for index in range(architecture.num_layers)
         ]
         params = params | {"layers": layers}
-    weights = Weights(params, {}, turned_head(params, architecture) if unrolls_layers else None)
+    weights = Weights(params, {}, transposed_head(params, architecture) if unrolls_layers else None)
     return LoadedModel(decoder, weights, mesh, frozenset(stop_ids), choice)
 
 
@@ -47,23 +47,23 @@ def random_prompts(lengths: Sequence[int], vocab_size: int, seed: int = 0) -> li
 
 
 def write(
-    model: WritingModel,
+    model: DecodingModel,
     prompts: Sequence[Prompt],
     *,
     num_rows: int = 4,
     max_tokens: int = 10**6,
     **decoding: Any,
-) -> dict[tuple[str, int], Written]:
+) -> dict[tuple[str, int], Completion]:
     """What every prompt becomes, by key and sample."""
     asked = Decoding(**decoding)
     tasks = [
-        Task(prompt, min(len(prompt.token_ids) + asked.max_new_tokens, max_tokens), asked.seed)
+        DecodeRequest(prompt, min(len(prompt.token_ids) + asked.max_new_tokens, max_tokens), asked.seed)
         for prompt in prompts
     ]
     results = [
         written
         for group in grouped(tasks)
-        for finished in write_side_by_side(
+        for finished in decode_in_parallel(
             model.batches(asked, num_rows=num_rows, num_slots=group[0].num_slots), group
         )
         for written in finished

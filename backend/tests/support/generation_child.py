@@ -47,7 +47,7 @@ def outcomes(
     """Tokens or failure of each prompt, by its key."""
     return {
         written.prompt.key: written.failure or list(written.token_ids)
-        for finished in generator.write(prompts, decoding, **options)
+        for finished in generator.generate(prompts, decoding, **options)
         for written in finished
     }
 

@@ -61,7 +61,7 @@ def test_broken_engines_are_named_and_the_exit_code_says_so(tmp_path: Path, fake
     (fakes / "torch.py").write_text("raise ImportError('libcudart.so.13: cannot open shared object file')")
     done = run_program("doctor", settings=Settings(home=tmp_path / "home"), COLUMNS="200")
     assert done.returncode == 1
-    assert "broken: The jax engine on the CPU ended with code 1" in done.stdout
+    assert "broken: The jax engine on the CPU exited with code 1" in done.stdout
     assert "this jaxlib is of another version" in done.stdout
     assert "libcudart.so.13: cannot open shared object file" in done.stdout
     assert "next:   Check the driver" in done.stdout
@@ -71,7 +71,7 @@ def test_an_engine_that_hangs_is_given_up(fakes: Path) -> None:
     (fakes / "torch.py").write_text("import time\ntime.sleep(600)")
     answer = probe("torch", "cpu", timeout_s=1.5)
     assert answer.problem is not None
-    assert answer.problem.detail == "The torch engine on the CPU gave no answer within 2 s."
+    assert answer.problem.detail == "The torch engine on the CPU did not answer within 2 s."
 
 
 @pytest.mark.skipif(has_nvidia_gpu(), reason="this machine has an NVIDIA GPU")

@@ -10,25 +10,25 @@ from tunix_rt.base.terminal.output import err, out, print_json
 from tunix_rt.engines.planning.service import PlanOptions, PlanProgress, plan_recipe
 from tunix_rt.engines.planning.targets import TARGET_NAMES, find_target
 from tunix_rt.engines.planning.views import CompilingLine, print_estimate, print_plan
-from tunix_rt.engines.select import AskedEngine
+from tunix_rt.engines.select import RequestedEngine
 from tunix_rt.engines.types import EngineName
 from tunix_rt.recipes.load import Flag, load_recipe
 
 EngineOption = Annotated[
-    AskedEngine,
-    typer.Option("--engine", help="auto takes the one that suits this machine, and says why."),
+    RequestedEngine,
+    typer.Option("--engine", help="auto selects the best one for this machine and says why."),
 ]
 
 On = Annotated[str, typer.Option("--on", metavar="TARGET", help=f"One of: {', '.join(TARGET_NAMES)}.")]
-Dataset = Annotated[str | None, typer.Option(help="Dataset to count the steps of. Default: the recipe's.")]
+Dataset = Annotated[str | None, typer.Option(help="Dataset to count the steps with. Default: the recipe's.")]
 Set = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Change a key; repeatable."),
+    typer.Option("--set", metavar="KEY=VALUE", help="Override a recipe key; repeatable."),
 ]
-Session = Annotated[str | None, typer.Option(help="Time that the run may take, e.g. 9h or 90m.")]
-Fast = Annotated[bool, typer.Option("--fast", help="Stop at the estimate; ask no compiler.")]
-Engine = Annotated[EngineName, typer.Option(help="The engine that will run it.")]
-Verify = Annotated[bool, typer.Option("--verify", help="Compile the suggested changes too.")]
+Session = Annotated[str | None, typer.Option(help="Time budget of the run, e.g. 9h or 90m.")]
+Fast = Annotated[bool, typer.Option("--fast", help="Estimate only; do not compile.")]
+Engine = Annotated[EngineName, typer.Option(help="The engine that will run the recipe.")]
+Verify = Annotated[bool, typer.Option("--verify", help="Compile the suggested fixes too.")]
 
 
 def plan(
@@ -42,7 +42,7 @@ def plan(
     verify: Verify = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Say whether a recipe fits a target, before anything is downloaded. Exit 1 when it does not."""
+    """Check whether a recipe fits a target, before anything is downloaded. Exit 1 when it does not."""
     flags = {} if dataset is None else {"data.dataset": Flag(dataset, "--dataset")}
     resolved = load_recipe(recipe_file(recipe), sets=sets or [], flags=flags)
     options = PlanOptions(
@@ -53,7 +53,7 @@ def plan(
     )
     with CompilingLine(err) as line:
         progress = PlanProgress(lambda estimate: print_estimate(estimate, err), line.update)
-        made = plan_recipe(load_settings(), resolved.recipe, find_target(on), options, progress)
-    print_json(made) if as_json else print_plan(made, out)
-    if not made.fits or made.fits_session is False:
+        result = plan_recipe(load_settings(), resolved.recipe, find_target(on), options, progress)
+    print_json(result) if as_json else print_plan(result, out)
+    if not result.fits or result.fits_session is False:
         raise typer.Exit(1)

@@ -1,4 +1,4 @@
-"""What every engine can write besides a trained model: a checkpoint, a merged adapter; config.json."""
+"""Exports that every engine shares: checkpoints, merged adapters, config.json, the tokenizer."""
 
 import json
 from collections.abc import Mapping
@@ -11,62 +11,63 @@ from tunix_rt.engines.generation.base import GeneratingEngine, GeneratorRequest
 from tunix_rt.engines.training.job import TrainingJob
 from tunix_rt.engines.weights.sources import ModelSource
 from tunix_rt.recipes.types import FloatFormat, Recipe, ShardingSection
+from tunix_rt.tokenization.chat_template import save_tokenizer
 from tunix_rt.tokenization.encoding import TraceEncoder
 
-AskedFormat = FloatFormat | Literal["auto"]
+RequestedFormat = FloatFormat | Literal["auto"]
 
 
 class ExportingEngine(GeneratingEngine, Protocol):
-    """An engine that can write models that it has not just trained."""
+    """An engine that can export checkpoints and merge adapters."""
 
     def export_checkpoint(self, job: TrainingJob, step: int, directory: Path) -> None:
-        """Write the weights that a run had after `step` steps, as the run itself would have at its end.
+        """Write the weights that a run had after `step` steps, as the run itself exports them at its end.
 
         Raises:
             NotFoundError: There is no checkpoint of the step.
             DataError: It is damaged.
         """
 
-    def merge_adapter(self, request: GeneratorRequest, directory: Path, dtype: AskedFormat) -> None:
-        """Write the request's model with its adapter added: summed in float32, rounded once to `dtype`."""
+    def merge_adapter(self, request: GeneratorRequest, directory: Path, dtype: RequestedFormat) -> None:
+        """Write the request's model with its adapter merged: summed in float32, rounded once to `dtype`."""
 
 
 def recipe_of_checkpoint(job: TrainingJob) -> Recipe:
-    """The job's recipe without what only says how to compute: that is for this machine to choose.
+    """The job's recipe with default sharding and attention: this machine may differ from that of the run.
 
     Raises:
-        NotFoundError: The run kept no checkpoints.
+        NotFoundError: The run has no checkpoints.
     """
     if not job.checkpoints.is_dir():
         raise NotFoundError(
             f"The run {job.run_dir.run_id} has no checkpoints.",
-            next_step="Register what it exported at its end: leave the step out.",
+            next_step="Omit the step to register the model that the run exported.",
         )
     recipe = job.resolved.recipe
     training = recipe.training.model_copy(update={"attention": "auto"})
     return recipe.model_copy(update={"sharding": ShardingSection(), "training": training})
 
 
-def merged_format(source: ModelSource, asked: AskedFormat) -> FloatFormat:
-    """The number format of a merged model: as asked for, else that of the model below the adapter."""
-    if asked != "auto":
-        return asked
+def merged_format(source: ModelSource, requested: RequestedFormat) -> FloatFormat:
+    """The number format of a merged model: the requested one, else that of the base model."""
+    if requested != "auto":
+        return requested
     own = source.config.get("dtype") or source.config.get("torch_dtype")
     return "bfloat16" if source.directory is not None and own == "bfloat16" else "float32"
 
 
 _WHAT = "writing the model's configuration"
-# What older versions of transformers call `dtype`.
+# The name of `dtype` in older versions of transformers.
 _OLD_DTYPE = "torch_dtype"
-# The oldest transformers that reads what we write. Without it, newer ones suspect an old Mistral tokenizer in
-# every model and warn of wrong tokens.
+# The oldest transformers that reads our files. Without it, newer ones suspect an old Mistral tokenizer in
+# every model and warn about wrong tokens.
 _LAYOUT = {"transformers_version": "4.56.0"}
 
 
 def write_model_config(directory: Path, source: ModelSource, encoder: TraceEncoder, *, dtype: str) -> None:
-    """Write both files, for weights of the given format, so that generation ends where training taught it to.
+    """Write config.json and generation_config.json with the control tokens of the training tokenizer.
 
-    The ids of the control tokens are those of the tokenizer that was trained with.
+    Generation then ends at the end-of-turn token that training used.
     """
     token_ids = _control_ids(encoder)
     config = _LAYOUT | text_config(source.config) | token_ids | {"dtype": dtype}
@@ -76,15 +77,21 @@ def write_model_config(directory: Path, source: ModelSource, encoder: TraceEncod
     write_json_atomically(directory / "generation_config.json", generation, what=_WHAT)
 
 
+def write_tokenizer(directory: Path, source: ModelSource, encoder: TraceEncoder) -> None:
+    """Write the tokenizer and the chat template of the training."""
+    max_positions = source.architecture.max_positions
+    save_tokenizer(directory, encoder.tokenizer, encoder.template, max_positions=max_positions)
+
+
 def text_config(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The config of the text model alone: of a Gemma 3 that sees images, only the text is trained."""
+    """The config of the text model: of a multimodal Gemma 3, only the text model is trained."""
     if config.get("model_type") != "gemma3":
         return dict(config)
     return {**config["text_config"], "model_type": "gemma3_text", "architectures": ["Gemma3ForCausalLM"]}
 
 
 def _control_ids(encoder: TraceEncoder) -> dict[str, int | list[int]]:
-    """The ids under the names that configs use; the end of the turn comes first of the ends."""
+    """The token ids by config key; the end of the turn comes first among the ends."""
     tokenizer = encoder.tokenizer
     named = {key: tokenizer.token_id(text) for key, text in tokenizer.named_tokens.items()}
     ends = [token_id for token_id in (encoder.end_of_turn_id, named.get("eos_token")) if token_id is not None]
@@ -97,7 +104,7 @@ def _control_ids(encoder: TraceEncoder) -> dict[str, int | list[int]]:
 
 
 def _generation_config(directory: Path | None) -> dict[str, Any]:
-    """How the base model samples, where it says so."""
+    """The sampling settings of the base model, if it has any."""
     path = directory / "generation_config.json" if directory is not None else None
     if path is None or not path.is_file():
         return {}

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tunix_rt.engines.generation.base import Generator, GeneratorRequest
-from tunix_rt.engines.select import AskedEngine, EngineChoice, choose_engine, this_machine
+from tunix_rt.engines.select import EngineChoice, RequestedEngine, choose_engine, this_machine
 from tunix_rt.engines.types import DeviceName, EngineName
 
 if TYPE_CHECKING:
@@ -13,14 +13,18 @@ if TYPE_CHECKING:
 
 
 def chosen_engine(
-    asked: AskedEngine, device: DeviceName, *, resumed: EngineName | None = None, is_torchrun: bool = False
+    requested: RequestedEngine,
+    device: DeviceName,
+    *,
+    resumed: EngineName | None = None,
+    is_torchrun: bool = False,
 ) -> EngineChoice:
     """The engine for this machine, or an error that says how to install it."""
-    return choose_engine(asked, device, this_machine(), resumed=resumed, is_torchrun=is_torchrun)
+    return choose_engine(requested, device, this_machine(), resumed=resumed, is_torchrun=is_torchrun)
 
 
 def load_engine(choice: EngineChoice) -> "JaxEngine | TorchEngine":
-    """Import an engine that was chosen, and is therefore installed; both of them train and write."""
+    """Import the chosen engine, which is installed; both engines train and generate."""
     if choice.name == "jax":
         from tunix_rt.engines.jax.engine import JaxEngine
 
@@ -31,16 +35,16 @@ def load_engine(choice: EngineChoice) -> "JaxEngine | TorchEngine":
 
 
 @dataclass(frozen=True)
-class WritingEngine:
-    """An engine that was chosen to write, imported when it loads a model.
+class LazyEngine:
+    """A chosen engine for generation, imported when it loads a model.
 
-    Whatever is wrong with the rest of a command line is said before that, and what trains is never imported.
+    Errors in the rest of a command line are reported before that, and training code is never imported.
     """
 
     name: EngineName
 
     def open_generator(self, request: GeneratorRequest) -> Generator:
-        """Load the model. Raises errors of `core.errors`."""
+        """Load the model. Raises errors of `base.errors`."""
         if self.name == "jax":
             from tunix_rt.engines.jax.generation.generator import open_generator as open_with_jax
 

@@ -1,8 +1,7 @@
-"""What is installed, whether its devices work (asked in a child process), which engine `auto` takes and why.
+"""What is installed, which engine `auto` selects and why, and whether its devices work.
 
-Loading one can take seconds, hang on a broken driver, or take the device away from another process.
-
-A pure decision: `engines.installed` reads the machine.
+`choose_engine` is a pure decision about a `Machine`. Devices are probed in a child process: opening one can
+take seconds, hang on a broken driver, or take the device away from another process.
 """
 
 import importlib.util
@@ -36,23 +35,23 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "tune": ("optuna",),
     "ray": ("ray", "fsspec"),
 }
-"""The packages that show that an extra of this package is installed."""
+"""The packages of each extra: all of them installed means that the extra is."""
 
 _JAX_CUDA_PLUGINS = ("jax-cuda12-plugin", "jax-cuda13-plugin")
 
 
 @dataclass(frozen=True)
 class Machine:
-    """What an engine is chosen by."""
+    """The facts that the choice of an engine depends on."""
 
     has_jax: bool
     has_torch: bool
     has_tpu: bool
     has_nvidia_gpu: bool
     has_jax_cuda: bool
-    """Whether JAX has a plugin for CUDA."""
+    """Whether JAX has its CUDA plugin."""
     torch_cuda: str | None
-    """The version of CUDA that torch is built for; None: it is built without."""
+    """The CUDA version that torch is built for; None for a build without CUDA."""
 
     def has(self, engine: EngineName) -> bool:
         """Whether the engine is installed."""
@@ -60,7 +59,7 @@ class Machine:
 
 
 def this_machine() -> Machine:
-    """Read the signs of this machine."""
+    """Inspect this machine, without importing an engine."""
     return Machine(
         has_jax=is_extra_installed("jax"),
         has_torch=is_extra_installed("torch"),
@@ -72,12 +71,12 @@ def this_machine() -> Machine:
 
 
 def is_extra_installed(extra: str) -> bool:
-    """Whether every package of an extra is there."""
+    """Whether every package of an extra is installed."""
     return all(map(installed_version, EXTRAS[extra]))
 
 
 def installed_version(package: str) -> str | None:
-    """The version of an installed package; None: it is not installed."""
+    """The version of an installed package; None if it is not installed."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
@@ -90,26 +89,26 @@ def has_tpu() -> bool:
 
 
 def has_nvidia_gpu() -> bool:
-    """Whether an NVIDIA driver is here: by its device file or, where there are no such files, its program."""
+    """Whether there is an NVIDIA driver: its device file or, where there are none, `nvidia-smi`."""
     return Path("/dev/nvidiactl").exists() or shutil.which("nvidia-smi") is not None
 
 
 def torch_cuda_version() -> str | None:
-    """The version of CUDA that the installed torch is built for, read from its file of constants."""
-    found = importlib.util.find_spec("torch")
-    if found is None or found.origin is None:
+    """The CUDA version of the installed torch, read from its version file."""
+    spec = importlib.util.find_spec("torch")
+    if spec is None or spec.origin is None:
         return None
-    constants = Path(found.origin).with_name("version.py")
+    constants = Path(spec.origin).with_name("version.py")
     version = runpy.run_path(str(constants)).get("cuda") if constants.is_file() else None
     return None if version is None else str(version)
 
 
-AskedEngine = Literal["auto", "jax", "torch"]
+RequestedEngine = Literal["auto", "jax", "torch"]
 
 
 @dataclass(frozen=True)
 class EngineChoice:
-    """An engine, and why it is this one."""
+    """An engine, and why it was chosen."""
 
     name: EngineName
     reason: str
@@ -119,32 +118,32 @@ class EngineChoice:
 
 
 def choose_engine(
-    asked: AskedEngine,
+    requested: RequestedEngine,
     device: DeviceName,
     machine: Machine,
     *,
     resumed: EngineName | None = None,
     is_torchrun: bool = False,
 ) -> EngineChoice:
-    """Decide; the first rule that applies wins.
+    """Choose an engine; the first rule that applies wins.
 
     Args:
-        asked: What the command line says.
-        device: The device that it says.
-        machine: What is installed, and which devices are there.
-        resumed: The engine of the run that goes on: only that one reads its checkpoints.
+        requested: The requested engine, or `auto`.
+        device: The requested device.
+        machine: What is installed, and which devices are present.
+        resumed: The engine of the run to resume: only that one can read its checkpoints.
         is_torchrun: Whether torchrun started this process.
 
     Raises:
-        MissingExtraError: The engine that must run is not installed.
+        MissingExtraError: The chosen engine is not installed.
 
     Example:
         auto on a machine with an NVIDIA GPU where JAX has no CUDA plugin -> torch
     """
-    if is_torchrun and asked == "auto" and resumed is None:
+    if is_torchrun and requested == "auto" and resumed is None:
         choice = EngineChoice("torch", "torchrun started this process")
     else:
-        choice = _choice(asked, device, machine, resumed)
+        choice = _choice(requested, device, machine, resumed)
     if not machine.has(choice.name):
         raise MissingExtraError(f"The {_TITLES[choice.name]} engine", extra=choice.name)
     return choice
@@ -154,44 +153,44 @@ _TITLES: dict[EngineName, str] = {"jax": "JAX", "torch": "PyTorch"}
 
 
 def _choice(
-    asked: AskedEngine, device: DeviceName, machine: Machine, resumed: EngineName | None
+    requested: RequestedEngine, device: DeviceName, machine: Machine, resumed: EngineName | None
 ) -> EngineChoice:
-    if asked != "auto":
-        return EngineChoice(asked, f"--engine {asked}")
+    if requested != "auto":
+        return EngineChoice(requested, f"--engine {requested}")
     if resumed is not None:
-        return EngineChoice(resumed, "the run that goes on was made with it")
+        return EngineChoice(resumed, "the resumed run was started with it")
     if device == "tpu":
-        return EngineChoice("jax", "only it runs on a TPU")
+        return EngineChoice("jax", "only JAX runs on a TPU")
     if machine.has_jax and not machine.has_torch:
-        return EngineChoice("jax", "the only one that is installed")
+        return EngineChoice("jax", "the only installed engine")
     if machine.has_torch and not machine.has_jax:
-        return EngineChoice("torch", "the only one that is installed")
+        return EngineChoice("torch", "the only installed engine")
     return _for_accelerator(device, machine)
 
 
 def _for_accelerator(device: DeviceName, machine: Machine) -> EngineChoice:
     if device == "cpu":
-        return EngineChoice("jax", "on a CPU it compiles the step, and torch does not")
+        return EngineChoice("jax", "on a CPU, JAX compiles the step and torch does not")
     if machine.has_tpu and device == "auto":
-        return EngineChoice("jax", "a TPU is here, and only JAX runs on it")
+        return EngineChoice("jax", "a TPU was found, and only JAX runs on it")
     if not machine.has_nvidia_gpu:
-        return EngineChoice("jax", "no accelerator is here; on a CPU it compiles the step")
+        return EngineChoice("jax", "no accelerator was found; on a CPU, JAX compiles the step")
     if machine.has_jax_cuda:
-        return EngineChoice("jax", "an NVIDIA GPU is here, and JAX has its CUDA plugin")
+        return EngineChoice("jax", "an NVIDIA GPU was found, and JAX has its CUDA plugin")
     if machine.torch_cuda is not None:
         built = f"torch is built for CUDA {machine.torch_cuda}"
-        return EngineChoice("torch", f"an NVIDIA GPU is here; {built}, and JAX has no CUDA plugin")
-    return EngineChoice("jax", "neither JAX nor torch is built for the NVIDIA GPU that is here")
+        return EngineChoice("torch", f"an NVIDIA GPU was found; {built}, and JAX has no CUDA plugin")
+    return EngineChoice("jax", "an NVIDIA GPU was found, but neither JAX nor torch is built for it")
 
 
 PROBE_TIMEOUT_S = 120.0
 _SHOWN_CHARS = 500
-# A probe must not take the memory that a training on the same card is using.
+# A probe must not take memory from a training run on the same GPU.
 _PROBE_VARIABLES = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
 
 
 class ProbeAnswer(BaseModel):
-    """The last line that a probe prints."""
+    """The last line of a probe's output."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     device: DeviceReport | None = None
@@ -199,7 +198,7 @@ class ProbeAnswer(BaseModel):
 
 
 def probe(engine: EngineName, platform: Platform, *, timeout_s: float = PROBE_TIMEOUT_S) -> ProbeAnswer:
-    """Let the engine open the devices of a platform. Whatever goes wrong there is the answer."""
+    """Let the engine open the devices of a platform in a child process. Failures become the answer."""
     command = [sys.executable, "-m", f"tunix_rt.engines.{engine}.probe", platform]
     what = f"The {engine} engine on the {platform.upper()}"
     try:
@@ -213,17 +212,17 @@ def probe(engine: EngineName, platform: Platform, *, timeout_s: float = PROBE_TI
             timeout=timeout_s,
         )
     except subprocess.TimeoutExpired:
-        return _broken(f"{what} gave no answer within {timeout_s:.0f} s.")
+        return _broken(f"{what} did not answer within {timeout_s:.0f} s.")
     *_, last_line = done.stdout.splitlines() or [""]
     try:
         return ProbeAnswer.model_validate_json(last_line)
     except ValidationError:
-        said = (done.stderr or done.stdout).strip()[-_SHOWN_CHARS:] or "it said nothing"
-        return _broken(f"{what} ended with code {done.returncode}: {said}")
+        output = (done.stderr or done.stdout).strip()[-_SHOWN_CHARS:] or "no output"
+        return _broken(f"{what} exited with code {done.returncode}: {output}")
 
 
 def answer_probe(open_device: Callable[[Platform], DeviceReport]) -> None:
-    """What the child does: open the device that its argument names, and print how that went."""
+    """Run in the child: open the devices of the platform in its argument, and print the answer."""
     platform = cast(Platform, sys.argv[1])
     try:
         answer = ProbeAnswer(device=open_device(platform))
@@ -233,7 +232,7 @@ def answer_probe(open_device: Callable[[Platform], DeviceReport]) -> None:
 
 
 def _broken(detail: str) -> ProbeAnswer:
-    next_step = "Check the driver (nvidia-smi); then install the engine's extra again."
+    next_step = "Check the driver (nvidia-smi), then reinstall the engine's extra."
     return ProbeAnswer(problem=DoctorProblem(detail=detail, next_step=next_step))
 
 
@@ -241,7 +240,7 @@ ENGINES: tuple[EngineName, ...] = ("jax", "torch")
 
 
 def platforms(engine: EngineName, machine: Machine) -> Iterator[Platform]:
-    """Where an engine that is installed could run, by the signs that the machine gives."""
+    """The platforms that an installed engine could run on, without opening a device."""
     if not machine.has(engine):
         return
     is_built_for_gpu = machine.has_jax_cuda if engine == "jax" else machine.torch_cuda is not None

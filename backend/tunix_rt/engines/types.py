@@ -1,8 +1,4 @@
-"""Engine and device names, decoding parameters, device reports.
-
-generation   text, token counts, or a typed failure     written while the model runs; never changes
-judgement    answer, rule, verdict, checked steps       computed from the text; re-scoring computes it again
-"""
+"""Engine and device names, decoding parameters, device reports."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -18,12 +14,12 @@ class _Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     def to_json(self) -> dict[str, Any]:
-        """The record as plain JSON values, without what is not known."""
+        """The record as plain JSON values, without unknown ones."""
         return self.model_dump(mode="json", exclude_none=True)
 
 
 class DoctorProblem(_Record):
-    """Something that is there and does not work."""
+    """A device or engine that is present and does not work."""
 
     detail: str
     next_step: str

@@ -15,8 +15,8 @@ from tunix_rt.datasets.evalsets import evalset_paths
 from tunix_rt.datasets.service import verify_dataset
 from tunix_rt.datasets.views import print_verdict
 from tunix_rt.engines.commands import EngineOption
-from tunix_rt.engines.load import WritingEngine, chosen_engine
-from tunix_rt.engines.select import AskedEngine
+from tunix_rt.engines.load import LazyEngine, chosen_engine
+from tunix_rt.engines.select import RequestedEngine
 from tunix_rt.engines.types import Decoding, DeviceName, DeviceRequest
 from tunix_rt.evaluation.evaluate import EvaluationRequest, evaluate, evaluation_dir
 from tunix_rt.evaluation.files import EVALUATION_FILE
@@ -181,7 +181,7 @@ def run(
     evaluate_and_print(request, engine, as_json=as_json)
 
 
-def evaluate_and_print(request: EvaluationRequest, engine: AskedEngine, *, as_json: bool) -> None:
+def evaluate_and_print(request: EvaluationRequest, engine: RequestedEngine, *, as_json: bool) -> None:
     """Evaluate and print the result. Exit 1 if nothing could be scored."""
     with opened_home() as home:
         evaluation = evaluate_with_progress(home, request, engine)
@@ -189,13 +189,13 @@ def evaluate_and_print(request: EvaluationRequest, engine: AskedEngine, *, as_js
         print_result(home, evaluation, directory, as_json=as_json)
 
 
-def evaluate_with_progress(home: Home, request: EvaluationRequest, engine: AskedEngine) -> Evaluation:
+def evaluate_with_progress(home: Home, request: EvaluationRequest, engine: RequestedEngine) -> Evaluation:
     """Evaluate with progress on standard error. Ctrl-C prints what is kept and how to resume."""
     choice = chosen_engine(engine, request.device.name)
     note(str(choice))
     with EvaluationBar(err) as bar:
         try:
-            return evaluate(home, WritingEngine(choice.name), request, bar)
+            return evaluate(home, LazyEngine(choice.name), request, bar)
         except KeyboardInterrupt as error:
             note(f"stopped; {bar.num_done:,} texts are kept. Run the same command again to resume.")
             raise typer.Exit(130) from error

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from tunix_rt.base.errors import ConflictError, DataError
 from tunix_rt.datasets.types import EvalItem
-from tunix_rt.engines.generation.base import GeneratingEngine, Generator, GeneratorRequest, Prompt, Written
+from tunix_rt.engines.generation.base import Completion, GeneratingEngine, Generator, GeneratorRequest, Prompt
 from tunix_rt.engines.generation.text import decode
 from tunix_rt.engines.types import Decoding
 from tunix_rt.evaluation.files import EvaluationDir, GenerationKey
@@ -51,14 +51,14 @@ def generate(
     prompts, refused = _prompts(encoder, items, options.decoding.num_samples, done)
     if refused:
         yield refused
-    written = generator.write(
+    written = generator.generate(
         prompts, options.decoding, batch_size=options.batch_size, on_note=options.on_note
     )
     for batch in written:
         yield [generation_of(encoder, one) for one in batch]
 
 
-def generation_of(encoder: TraceEncoder, written: Written) -> Generation:
+def generation_of(encoder: TraceEncoder, written: Completion) -> Generation:
     """The record of a completion, or of the failure in its place."""
     if written.failure is not None:
         return _failed(written, GenerationFailure(code=written.failure, detail=written.detail))
@@ -78,7 +78,7 @@ def generation_of(encoder: TraceEncoder, written: Written) -> Generation:
     )
 
 
-def _failed(written: Written, failure: GenerationFailure) -> Generation:
+def _failed(written: Completion, failure: GenerationFailure) -> Generation:
     prompt = written.prompt
     return Generation(
         item_id=prompt.key,
@@ -108,7 +108,7 @@ def _prompts(
     return prompts, refused
 
 
-def _num_reasoning_tokens(encoder: TraceEncoder, written: Written, text: str) -> int:
+def _num_reasoning_tokens(encoder: TraceEncoder, written: Completion, text: str) -> int:
     """The number of tokens before the answer; all of them if no answer can be located."""
     token_ids = written.token_ids
     position = text.find(_ANSWER_MARKS[encoder.markup])

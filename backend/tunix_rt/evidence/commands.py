@@ -11,7 +11,7 @@ from tunix_rt.base.settings import load_settings
 from tunix_rt.base.terminal.options import JsonFlag
 from tunix_rt.base.terminal.output import counted, err, out, print_json, print_table, say
 from tunix_rt.engines.load import chosen_engine, load_engine
-from tunix_rt.engines.select import AskedEngine
+from tunix_rt.engines.select import RequestedEngine
 from tunix_rt.engines.training.job import TrainingJob
 from tunix_rt.engines.training.records import View
 from tunix_rt.engines.training.run import run as run_training
@@ -173,7 +173,7 @@ def list_bundles(
 
 
 def _train(engine: str, job: TrainingJob, view: View) -> RunManifest:
-    requested: AskedEngine = next((name for name in get_args(EngineName) if name == engine), "auto")
+    requested: RequestedEngine = next((name for name in get_args(EngineName) if name == engine), "auto")
     return run_training(load_engine(chosen_engine(requested, job.device.name)), job, view)
 
 

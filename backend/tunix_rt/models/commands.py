@@ -12,7 +12,7 @@ from tunix_rt.base.terminal.options import JsonFlag
 from tunix_rt.base.terminal.output import counted, note, print_json, say
 from tunix_rt.engines.commands import EngineOption
 from tunix_rt.engines.load import chosen_engine, load_engine
-from tunix_rt.engines.select import AskedEngine
+from tunix_rt.engines.select import RequestedEngine
 from tunix_rt.engines.training.data import dataset_rows, engine_of_run
 from tunix_rt.engines.training.job import TrainingJob
 from tunix_rt.engines.training.run_dir import JOIN_WAIT_S, RunDir
@@ -88,7 +88,9 @@ def export(
         raise typer.Exit(1)
 
 
-def run_export(home: Home, request: ExportRequest, requested: AskedEngine, on_stage: OnStage) -> ExportReport:
+def run_export(
+    home: Home, request: ExportRequest, requested: RequestedEngine, on_stage: OnStage
+) -> ExportReport:
     """Export with the requested engine, or with one that can load the model."""
     require_exportable(request)
     if request.form == "zip":

@@ -18,7 +18,7 @@ from tunix_rt.base.files.atomic import (
 )
 from tunix_rt.base.files.copies import PIECE_BYTES, copy_file, file_digest, stream_digest, zip_pieces
 from tunix_rt.base.home import Home
-from tunix_rt.engines.export import AskedFormat, ExportingEngine
+from tunix_rt.engines.export import ExportingEngine, RequestedFormat
 from tunix_rt.engines.generation.base import GeneratingEngine, Generator, GeneratorRequest, Prompt
 from tunix_rt.engines.types import Decoding, DeviceRequest
 from tunix_rt.models.card import card_of
@@ -55,7 +55,7 @@ class ExportRequest:
     form: ExportForm
     output: Path
     """New directory or, for a zip, new file."""
-    dtype: AskedFormat = "auto"
+    dtype: RequestedFormat = "auto"
     """Format of merged weights. auto: that of the base model."""
     device: DeviceRequest = field(default_factory=DeviceRequest)
 
@@ -161,7 +161,7 @@ def _complete_export(home: Home, request: ExportRequest, tokens: TokenParity) ->
     card = card_of(home, request.version, kind="model" if request.form == "merged" else "adapter")
     with write_atomically(request.output / card_name(found), what="writing the model card") as file:
         file.write(card.encode())
-    # Written last: a directory with a report is a complete export.
+    # Completion last: a directory with a report is a complete export.
     write_json_atomically(request.output / REPORT_FILE, report.to_json(), what="writing the report")
     return report
 
@@ -274,7 +274,7 @@ def _greedy_tokens(generator: Generator) -> Sequence[tuple[int, ...]]:
     encode = generator.encoder.encode_prompt
     prompts = [Prompt(text, encode(text)) for text in PARITY_PROMPTS]
     tokens: dict[str, tuple[int, ...]] = {}
-    for finished in generator.write(prompts, Decoding(max_new_tokens=NUM_PARITY_TOKENS)):
+    for finished in generator.generate(prompts, Decoding(max_new_tokens=NUM_PARITY_TOKENS)):
         for written in finished:
             if written.failure is not None:
                 raise TunixRTError(

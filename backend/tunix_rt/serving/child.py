@@ -17,8 +17,8 @@ from tunix_rt.base.errors import TunixRTError
 from tunix_rt.base.records import Record
 from tunix_rt.base.settings import load_settings
 from tunix_rt.engines.generation.base import GeneratingEngine, Generator, GeneratorRequest
-from tunix_rt.engines.load import WritingEngine, chosen_engine
-from tunix_rt.engines.select import AskedEngine
+from tunix_rt.engines.load import LazyEngine, chosen_engine
+from tunix_rt.engines.select import RequestedEngine
 from tunix_rt.engines.types import DeviceName, DeviceRequest
 from tunix_rt.models.find import ModelToEvaluate, find_model
 from tunix_rt.serving.wire import REQUESTS, CancelRequest, Failed, Ready, Request, to_line
@@ -30,7 +30,7 @@ from tunix_rt.traces.types import MarkupStyle
 class LoadOptions:
     """Where a model is loaded, and overrides of its own chat format."""
 
-    engine: AskedEngine = "auto"
+    engine: RequestedEngine = "auto"
     device: DeviceRequest = field(default_factory=DeviceRequest)
     chat_template: str | None = None
     """None: the model's own."""
@@ -38,7 +38,7 @@ class LoadOptions:
     """None: the one the model was trained with."""
 
 
-StartEngine = Callable[[AskedEngine, DeviceRequest], GeneratingEngine]
+StartEngine = Callable[[RequestedEngine, DeviceRequest], GeneratingEngine]
 """Loads the requested engine, or for `auto` the one that suits this machine."""
 
 
@@ -78,7 +78,7 @@ def main() -> int:
     requests = _start_reading(os.fdopen(sys.stdin.fileno(), "rb", closefd=False))
     parser = argparse.ArgumentParser(description="The process of one served model.")
     parser.add_argument("model")
-    parser.add_argument("--engine", choices=get_args(AskedEngine), default="auto")
+    parser.add_argument("--engine", choices=get_args(RequestedEngine), default="auto")
     parser.add_argument("--device", choices=get_args(DeviceName), default="auto")
     parser.add_argument("--max-rows", type=int, default=8)
     arguments = parser.parse_args()
@@ -93,8 +93,8 @@ def main() -> int:
     return 0
 
 
-def _start_engine(requested: AskedEngine, device: DeviceRequest) -> GeneratingEngine:
-    return WritingEngine(chosen_engine(requested, device.name).name)
+def _start_engine(requested: RequestedEngine, device: DeviceRequest) -> GeneratingEngine:
+    return LazyEngine(chosen_engine(requested, device.name).name)
 
 
 def _start_reading(stream: BinaryIO) -> _Requests:

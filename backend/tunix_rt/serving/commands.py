@@ -17,8 +17,8 @@ from tunix_rt.base.terminal.options import JsonFlag
 from tunix_rt.base.terminal.output import err, note, out, print_error, print_json, printable
 from tunix_rt.engines.commands import EngineOption
 from tunix_rt.engines.generation.base import GeneratingEngine
-from tunix_rt.engines.load import WritingEngine, chosen_engine
-from tunix_rt.engines.select import AskedEngine
+from tunix_rt.engines.load import LazyEngine, chosen_engine
+from tunix_rt.engines.select import RequestedEngine
 from tunix_rt.engines.types import DeviceRequest
 from tunix_rt.evaluation.commands import (
     Device,
@@ -192,10 +192,10 @@ def chat(
         _converse(session, view)
 
 
-def _start_engine(requested: AskedEngine, device: DeviceRequest) -> GeneratingEngine:
+def _start_engine(requested: RequestedEngine, device: DeviceRequest) -> GeneratingEngine:
     choice = chosen_engine(requested, device.name)
     note(str(choice))
-    return WritingEngine(choice.name)
+    return LazyEngine(choice.name)
 
 
 def _converse(session: ChatSession, view: ChatView) -> None:

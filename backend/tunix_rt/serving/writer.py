@@ -12,7 +12,7 @@ from tunix_rt.base.errors import (
     ServingError,
     TunixRTError,
 )
-from tunix_rt.engines.generation.base import Generator, Piece, Prompt, refused
+from tunix_rt.engines.generation.base import Generator, Prompt, TokenDelta, prompt_failure
 from tunix_rt.engines.generation.text import TextStream, decode
 from tunix_rt.engines.types import Decoding, FailureCode
 from tunix_rt.serving.splitter import CompletionPart, CompletionSplitter, StopFinder, starts_in_reasoning
@@ -52,13 +52,13 @@ class _ActiveCompletion:
     """Tokens that no delta has reported yet."""
     parts: list[CompletionPart] = field(default_factory=list)
 
-    def take(self, piece: Piece) -> FinishReason | None:
+    def take(self, piece: TokenDelta) -> FinishReason | None:
         """Add tokens; returns the finish reason once the completion is complete.
 
         Raises:
             TunixRTError: Generation failed.
         """
-        written = piece.written
+        written = piece.completion
         if written is not None and written.failure is not None:
             raise _error(written.failure, written.detail)
         self.num_unreported += len(piece.token_ids)
@@ -97,7 +97,7 @@ class ChatBatcher:
         """Use a loaded model; up to `max_rows` completions share a batch, more wait for a free row."""
         self._encoder = generator.encoder
         self._architecture = generator.source.architecture
-        self._live = generator.live(max_rows=max_rows)
+        self._live = generator.stream(max_rows=max_rows)
         self._active: dict[int, _ActiveCompletion] = {}
 
     @property
@@ -152,7 +152,7 @@ class ChatBatcher:
     def _encode(self, request: GenerateRequest) -> list[int]:
         messages = [message.to_template(self._encoder.markup) for message in request.messages]
         token_ids = self._encoder.encode_messages(messages)
-        failed = refused(Prompt(_PROMPT_KEY, token_ids), self._architecture)
+        failed = prompt_failure(Prompt(_PROMPT_KEY, token_ids), self._architecture)
         if failed is not None and failed.failure is not None:
             raise _error(failed.failure, failed.detail)
         return token_ids

@@ -90,7 +90,7 @@ def bench(stocked: Workshop, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
         (["data.split=test"], CONFIG, "test"),
         (["model.name=tiny-gema"], CONFIG, "tiny-gemma"),
         (["model.weights=pretrained"], CONFIG, "random"),
-        (["sharding.fsdp=3"], CONFIG, "cannot be made of 1 device"),
+        (["sharding.fsdp=3"], CONFIG, "cannot be built from 1 device"),
         (["training.attention=splash"], CONFIG, "splash"),
         (["training.mode=qlora", "quantization.format=int8", "quantization.block_size=48"], CONFIG, "48"),
         (["data.dataset=single-v1", "data.split=validation"], DATA, "no example"),

@@ -37,6 +37,6 @@ def test_eight_devices_write_the_texts_of_one() -> None:
 @pytest.mark.parametrize("engine", ["jax", "torch"])
 def test_out_of_memory_shrinks_batches_then_fails_prompt(engine: str) -> None:
     report = report_of("memory", engine)
-    assert report["notes"][0] == "out of memory: going on with batches of 8"
+    assert report["notes"][0] == "out of memory: continuing with batches of 8"
     assert list(report["ended"].values()) == [[]] * 16
     assert report["mixed"] == {"huge": "out-of-memory"} | report["expected"]

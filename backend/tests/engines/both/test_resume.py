@@ -117,7 +117,7 @@ def test_run_of_other_engine_is_rejected_untouched(workshop: Workshop, half: str
     other: EngineName = "torch" if workshop.engine == "jax" else "jax"
     before = {path: path.read_bytes() for path in (workshop.root / half).rglob("*") if path.is_file()}
     with pytest.raises(
-        ConflictError, match=rf"begun by the {workshop.engine} engine.*--engine {workshop.engine}"
+        ConflictError, match=rf"started with the {workshop.engine} engine.*--engine {workshop.engine}"
     ):
         replace(workshop, engine=other).train(half, resume_from="latest")
     elsewhere = {"resume_from": "latest", "checkpoint_dir": workshop.root / half / "checkpoints"}

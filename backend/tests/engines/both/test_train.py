@@ -115,7 +115,7 @@ def test_the_sanity_block_comes_before_the_plan(workshop: Workshop, run: Path, l
     for fact in (
         "2 layers, hidden 64, vocabulary 1,024",
         "1 x 4 rows of 64 tokens",
-        "trained tokens a step",
+        "trained tokens per step",
         "adamw",
         "compute float32",
         "data 1 x fsdp 1 x tensor 1",

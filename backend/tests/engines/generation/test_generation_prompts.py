@@ -34,7 +34,7 @@ def test_a_beginning_that_ends_with_a_line_is_a_beginning_of_the_trained_ids() -
     assert len(token_ids) < len(trained)
 
 
-def test_what_a_template_writes_before_the_completion_comes_along() -> None:
+def test_template_prefix_of_the_completion_is_kept() -> None:
     template = (
         "{% for m in messages %}[{{ m.role }}]{% if m.role == 'assistant' %}note: {% endif %}"
         "{{ m.content }}{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}"

@@ -1,10 +1,10 @@
-"""How many rows are written at a time when nobody says so."""
+"""The default number of rows of a batch."""
 
 from dataclasses import replace
 
 import pytest
 
-from tunix_rt.engines.generation.scheduler import Room, cache_numbers_per_row, default_rows
+from tunix_rt.engines.generation.scheduler import DeviceMemory, cache_numbers_per_row, default_rows
 from tunix_rt.engines.weights.sources import resolve_model
 from tunix_rt.recipes.types import ModelSection
 
@@ -12,10 +12,10 @@ ARCHITECTURE = resolve_model(ModelSection(name="tiny-llama", weights="random")).
 NUM_SLOTS = 1024
 CACHE_BYTES = 2 * cache_numbers_per_row(ARCHITECTURE, NUM_SLOTS)
 LOGIT_BYTES = 12 * ARCHITECTURE.vocab_size
-GPU = Room("gpu", num_devices=1, memory_bytes=2**40, weight_bytes=0)
+GPU = DeviceMemory("gpu", num_devices=1, memory_bytes=2**40, weight_bytes=0)
 
 
-def rows_of(room: Room) -> int:
+def rows_of(room: DeviceMemory) -> int:
     return default_rows(room, ARCHITECTURE, num_slots=NUM_SLOTS, bytes_per_number=2)
 
 
@@ -25,9 +25,7 @@ def test_a_row_keeps_keys_and_values_of_every_layer_head_and_slot() -> None:
 
 
 @pytest.mark.parametrize(("num_fitting", "expected"), [(1, 1), (9, 8), (100, 64), (5_000, 512)])
-def test_a_device_writes_a_power_of_two_rows_that_fit_beside_the_weights(
-    num_fitting: int, expected: int
-) -> None:
+def test_default_rows_fit_beside_the_weights(num_fitting: int, expected: int) -> None:
     weight_bytes = 10**9
     memory_bytes = int((num_fitting * (CACHE_BYTES + LOGIT_BYTES) + weight_bytes) / 0.8) + 2
     room = replace(GPU, memory_bytes=memory_bytes, weight_bytes=weight_bytes)
@@ -39,6 +37,6 @@ def test_a_model_that_fills_its_device_is_tried_with_one_row() -> None:
     assert rows_of(replace(GPU, weight_bytes=2**40)) == 1
 
 
-def test_a_cpu_and_a_device_that_does_not_tell_its_memory_have_fixed_numbers() -> None:
+def test_default_rows_without_known_memory() -> None:
     assert rows_of(replace(GPU, platform="cpu", memory_bytes=2**20)) == 32
     assert rows_of(replace(GPU, memory_bytes=None)) == 64

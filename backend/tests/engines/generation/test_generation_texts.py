@@ -1,4 +1,4 @@
-"""Conversations to ids, and ids to text while they are being written."""
+"""Conversations to ids, and ids to text while streaming."""
 
 import pytest
 from hypothesis import given
@@ -16,26 +16,26 @@ MODEL = {"role": "assistant", "content": "<reasoning>\n42\n</reasoning>\n<answer
 
 def text_in_pieces(token_ids: list[int]) -> str:
     stream = TextStream(an_encoder())
-    pieces = [stream.add([token_id]) for token_id in token_ids] + [stream.finish()]
-    assert None not in pieces
-    return "".join(filter(None, pieces))
+    deltas = [stream.add([token_id]) for token_id in token_ids] + [stream.finish()]
+    assert None not in deltas
+    return "".join(filter(None, deltas))
 
 
 @given(st.text(max_size=30))
-def test_the_pieces_of_a_text_are_the_text(text: str) -> None:
+def test_text_deltas_add_up_to_the_text(text: str) -> None:
     encoder = an_encoder()
     token_ids = list(encoder.tokenizer.encode_as_content(text).ids)
     assert text_in_pieces(token_ids) == decode(encoder, token_ids)
 
 
 @given(st.lists(st.integers(0, 319), max_size=30))
-def test_nonsense_is_the_same_text_whole_and_in_pieces(token_ids: list[int]) -> None:
+def test_nonsense_streams_like_the_whole_text(token_ids: list[int]) -> None:
     encoder = an_encoder()
     known = [token_id for token_id in token_ids if encoder.tokenizer.fast.id_to_token(token_id) is not None]
     assert text_in_pieces(known) == decode(encoder, known)
 
 
-def test_half_a_character_waits_for_the_rest() -> None:
+def test_partial_character_waits_for_the_rest() -> None:
     encoder = an_encoder()
     first, *rest = encoder.tokenizer.encode_as_content("é").ids
     stream = TextStream(encoder)

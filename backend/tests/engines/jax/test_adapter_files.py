@@ -96,7 +96,7 @@ def test_a_broken_config_is_named(text: str, tmp_path: Path) -> None:
     ("name", "tensor", "message"),
     [
         ("layers.7.mlp.down_proj.lora_A", None, "layers.7.mlp.down_proj.lora_A.weight is missing"),
-        ("layers.8.mlp.down_proj.lora_A", torch.ones(3, 48), "layers.8.* is not of that model"),
+        ("layers.8.mlp.down_proj.lora_A", torch.ones(3, 48), "layers.8.* does not belong to that model"),
         ("layers.0.self_attn.q_proj.lora_B", torch.ones(64, 4), r"\[64, 4\] instead of \[64, 3\]"),
     ],
 )

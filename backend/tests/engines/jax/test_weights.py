@@ -171,17 +171,17 @@ def test_a_stored_head_that_is_tied_must_be_the_embedding(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"model__norm__weight": None}, r"lack the tensor model\.norm\.weight"),
+        ({"model__norm__weight": None}, r"do not have the tensor model\.norm\.weight"),
         ({"model__norm__weight": torch.ones(31)}, r"model\.norm\.weight in .* has shape \[31\].* \[32\]"),
         ({"model__embed_tokens__weight": torch.ones(95, 32)}, r"embed_tokens.* \[95, 32\].* \[96, 32\]"),
         ({"model__norm__weight": torch.ones(32, dtype=torch.int8)}, r"model\.norm\.weight .* stored as I8"),
         (
             {"model__layers__0__self_attn__q_proj__bias": torch.ones(64)},
-            r"q_proj\.bias in model\.safetensors is not explained",
+            r"q_proj\.bias in model\.safetensors does not belong to the model",
         ),
         (
             {"model__layers__2__input_layernorm__weight": torch.ones(32)},
-            r"layers\.2\.input_layernorm\.weight .* is not explained",
+            r"layers\.2\.input_layernorm\.weight .* does not belong to the model",
         ),
     ],
 )

@@ -7,7 +7,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from tunix_rt.base.errors import DataError, DoesNotFitError, InvalidInputError, TunixRTError, child_error
-from tunix_rt.engines.parity.check import compare_weights, make_certificate
+from tunix_rt.engines.parity.check import build_certificate, compare_weights
 from tunix_rt.engines.parity.runs import FinishedRun, load_parity_recipe
 from tunix_rt.engines.parity.types import ParityRun, is_within_bounds
 
@@ -115,7 +115,7 @@ def test_a_certificate_names_the_step_and_the_tensor_that_differ_most(
     resolved = load_parity_recipe(recipe_path, dataset=None, num_steps=3, sets=())
     first = finished_run("jax", write_weights(tmp_path / "a", up=1.0, down=2.0), 3.0, 2.0, 1.0)
     second = finished_run("torch", write_weights(tmp_path / "b", up=1.0, down=2.5), 3.0, 2.25, 1.125)
-    certificate = make_certificate("qlora", resolved, first, second)
+    certificate = build_certificate("qlora", resolved, first, second)
     assert (certificate.max_loss_difference, certificate.max_loss_difference_step) == (0.25, 2)
     assert (certificate.max_weight_difference, certificate.max_weight_difference_tensor) == (0.5, "down")
     assert certificate.batches_equal

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from tunix_rt.base.errors import InvalidInputError
-from tunix_rt.engines.planning.kernels import Choice, Setting, resolve_kernel
+from tunix_rt.engines.planning.kernels import KernelChoice, Setting, resolve_kernel
 from tunix_rt.engines.weights.architecture import Architecture, architecture_from_config
 
 HOPPER, ADA, TURING, CONSUMER_BLACKWELL = (9, 0), (8, 9), (7, 5), (12, 0)
@@ -31,7 +31,7 @@ TPU = Setting(_architecture(256, softcap=50.0), "tpu", 512, "bfloat16")
 def test_auto_takes_the_fused_kernel_of_the_device() -> None:
     assert resolve_kernel("auto", GPU).kernel == "cudnn"
     assert resolve_kernel("auto", TPU).kernel == "splash"
-    assert resolve_kernel("auto", replace(GPU, platform="cpu")) == Choice(
+    assert resolve_kernel("auto", replace(GPU, platform="cpu")) == KernelChoice(
         "dense", "no fused kernel runs on CPU"
     )
 
@@ -70,5 +70,5 @@ def test_a_kernel_of_another_device_is_refused(kernel: str, setting: Setting) ->
 
 
 def test_a_kernel_that_the_recipe_names_is_taken_where_it_can_serve() -> None:
-    assert resolve_kernel("dense", GPU) == Choice("dense", "the recipe asks for it")
-    assert resolve_kernel("cudnn", GPU) == Choice("cudnn", "the recipe asks for it")
+    assert resolve_kernel("dense", GPU) == KernelChoice("dense", "the recipe asks for it")
+    assert resolve_kernel("cudnn", GPU) == KernelChoice("cudnn", "the recipe asks for it")

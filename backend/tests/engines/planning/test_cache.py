@@ -1,4 +1,4 @@
-"""A compiled figure is kept for the same step and forgotten for any other."""
+"""Compiled steps are cached by step, code and compiler."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -11,9 +11,10 @@ from tunix_rt.engines.planning.compile import (
     CompiledStep,
     CompileRequest,
     StoredBytes,
+    cache_step,
     cached_step,
+    code_hash,
     compiler_versions,
-    keep_step,
 )
 from tunix_rt.engines.planning.fixes import find_fixes
 from tunix_rt.engines.planning.service import PlanOptions, PlanProgress, plan_recipe
@@ -39,9 +40,9 @@ def request_of(**keys: object) -> CompileRequest:
     )
 
 
-def test_what_was_kept_is_found_again(tmp_path: Path) -> None:
+def test_cached_step_is_returned(tmp_path: Path) -> None:
     assert cached_step(tmp_path, request_of()) is None
-    keep_step(tmp_path, request_of(), STEP)
+    cache_step(tmp_path, request_of(), STEP)
     assert cached_step(tmp_path, request_of()) == STEP
 
 
@@ -60,31 +61,53 @@ def test_what_was_kept_is_found_again(tmp_path: Path) -> None:
         ("sharding.tensor", 2, False),
     ],
 )
-def test_only_keys_that_shape_the_step_make_it_another(
+def test_only_keys_of_the_step_invalidate_the_cache(
     tmp_path: Path, key: str, value: object, is_same: bool
 ) -> None:
-    keep_step(tmp_path, request_of(), STEP)
+    cache_step(tmp_path, request_of(), STEP)
     assert (cached_step(tmp_path, request_of(**{key: value})) is not None) == is_same
 
 
-def test_a_damaged_file_is_as_good_as_none(tmp_path: Path) -> None:
-    keep_step(tmp_path, request_of(), STEP)
+@pytest.mark.parametrize(
+    "file", ["jax/training/step.py", "weights/nested/new.py", "planning/step.py", "types.py"]
+)
+def test_code_hash_covers_nested_files(tmp_path: Path, file: str) -> None:
+    for name in ("jax/model/step.py", "jax/training/step.py", "torch/step.py", file):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("a = 1")
+    before = code_hash(tmp_path)
+    (tmp_path / "torch/step.py").write_text("a = 2")
+    assert code_hash(tmp_path) == before
+    (tmp_path / file).write_text("a = 2")
+    assert code_hash(tmp_path) != before
+
+
+def test_code_hash_tells_moved_files_apart(tmp_path: Path) -> None:
+    for directory, content in (("jax/model", "a = 1"), ("jax/training", "a = 2")):
+        (tmp_path / directory).mkdir(parents=True)
+        (tmp_path / directory / "step.py").write_text(content)
+    before = code_hash(tmp_path)
+    (tmp_path / "jax/model/step.py").rename(tmp_path / "jax/other.py")
+    (tmp_path / "jax/other.py").rename(tmp_path / "jax/step.py")
+    assert code_hash(tmp_path) != before
+
+
+def test_a_damaged_cache_file_is_ignored(tmp_path: Path) -> None:
+    cache_step(tmp_path, request_of(), STEP)
     [file] = tmp_path.iterdir()
     file.write_text('{"fits": tr')
     assert cached_step(tmp_path, request_of()) is None
 
 
-def test_verified_changes_carry_the_compilers_figure_and_those_that_do_not_fit_are_dropped(
-    tmp_path: Path,
-) -> None:
+def test_verified_fixes_have_compiled_figures(tmp_path: Path) -> None:
     settings, small = Settings(home=tmp_path), replace(find_target("cpu"), memory_bytes=11_000_000)
     asked = request_of(**{"training.donate_buffers": False, "data.row_length": 64})
     architecture = resolve_model(asked.recipe.model, needs_weights=False).architecture
-    keep_step(settings.plans_dir, asked, STEP.model_copy(update={"total_bytes": 20_000_000}))
+    cache_step(settings.plans_dir, asked, STEP.model_copy(update={"total_bytes": 20_000_000}))
     kept, *dropped = find_fixes(asked.recipe, architecture, small, Workload())
     for fixed, total_bytes in [(kept, 10_000_000), *((fixed, 12_000_000) for fixed in dropped)]:
         request = asked.model_copy(update={"recipe": fixed.recipe})
-        keep_step(settings.plans_dir, request, STEP.model_copy(update={"total_bytes": total_bytes}))
+        cache_step(settings.plans_dir, request, STEP.model_copy(update={"total_bytes": total_bytes}))
 
     options = PlanOptions(verifies_fixes=True)
     plan = plan_recipe(settings, asked.recipe, small, options, PlanProgress())

@@ -28,7 +28,7 @@ def test_the_seeds_step_needs_28_gib_of_a_chip_and_the_plan_says_why() -> None:
     assert not plan.fits
     assert plan.per_device_bytes == pytest.approx(28.0 * GIB, rel=0.05)
     assert plan.limit_bytes == 15.75 * GIB
-    for cause in ("AdamW state", "nothing is donated", "1 of 8 devices used"):
+    for cause in ("AdamW state", "undonated copies", "1 of 8 devices used"):
         assert cause in plan.reason
 
 
@@ -79,7 +79,7 @@ def test_epochs_of_a_dataset_are_counted_as_training_batches_them() -> None:
     plan = fast_plan(recipe, "v5e-8")
     assert plan.num_steps is not None
     assert plan.num_steps % 2 == 0
-    assert any("batches an epoch" in assumption for assumption in plan.assumptions)
+    assert any("batches per epoch" in assumption for assumption in plan.assumptions)
 
 
 def test_a_tokenizer_that_is_not_here_is_an_assumption_not_a_download() -> None:

@@ -60,7 +60,7 @@ def test_seed_launcher_trains_and_auto_resumes(workshop: Workshop) -> None:
     longer = ("--output", output, "--device", "cpu", "--resume", "--set", "training.num_steps=3", "--json")
     done = run_here("train", workshop.recipe, *longer, settings=workshop.settings, OMP_NUM_THREADS="1")
     assert done.returncode == 0, done.stderr
-    assert "engine torch: the run that goes on was made with it" in done.stderr
+    assert "engine torch: the resumed run was started with it" in done.stderr
     assert json.loads(done.stdout)["figures"]["num_steps"] == 3
 
 

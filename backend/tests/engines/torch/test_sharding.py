@@ -48,7 +48,7 @@ def test_quantised_weights_are_not_shared() -> None:
 
 
 def test_a_mesh_of_more_processes_than_there_are_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match="cannot be made of 1 device"):
+    with pytest.raises(InvalidInputError, match="cannot be built from 1 device"):
         layout_for({"fsdp": 2})
 
 

@@ -50,17 +50,17 @@ def make_job(directory: Path, **changes: object) -> TrainingJob:
 
 
 def begun(records: RunRecords) -> TrainingResult:
-    records.say("before it began")
+    records.log("before it began")
     records.begin(step=0)
     records.event("started", "begun")
     return TrainingResult(FIGURES)
 
 
 def test_the_log_begins_with_the_engine_and_why_it_runs(tmp_path: Path) -> None:
-    job = make_job(tmp_path / "run", engine_choice="engine jax: the only one that is installed")
+    job = make_job(tmp_path / "run", engine_choice="engine jax: the only installed engine")
     run(FakeEngine(begun), job, Silence())
     first_line, *_ = job.run_dir.log.read_text().splitlines()
-    assert first_line == "engine jax: the only one that is installed"
+    assert first_line == "engine jax: the only installed engine"
 
 
 def test_a_run_that_succeeds_says_so_last(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Prompt, completion, Generator protocol, refused prompts."""
+"""Prompts, completions and the protocols of generators; failures of prompts."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,76 +15,76 @@ from tunix_rt.traces.types import DEFAULT_MARKUP, MarkupStyle
 
 @dataclass(frozen=True)
 class GeneratorRequest:
-    """Which model writes, and where."""
+    """Which model generates, and on which device."""
 
     model: ModelSection
-    """With `weights: random`: those that training with this `seed` starts from."""
+    """With `weights: random`, the weights that training with this `seed` starts from."""
     adapter: Path | None = None
-    """A directory in PEFT's layout, put on top of the model. A tokenizer that lies in it is the one that was
-    trained with, and is used unless `model` names another."""
+    """A directory in PEFT's layout, applied to the model. Its tokenizer is the one used in training, and is
+    used here unless `model` names another."""
     seed: int = 0
     device: DeviceRequest = field(default_factory=DeviceRequest)
     precision: FloatFormat | Literal["auto"] = "auto"
-    """Of weights, cache and products. auto: float32 on a CPU, bfloat16 elsewhere."""
+    """Of weights, KV cache and matrix products. auto: float32 on a CPU, bfloat16 elsewhere."""
     chat_template: str | None = None
     """Name of a built-in template. None: the tokenizer's own, else the default built-in one."""
     markup: MarkupStyle = DEFAULT_MARKUP
-    """What stands around reasoning and answer; decides how the beginning of a completion is tokenised."""
+    """The markup around reasoning and answer; decides how the beginning of a completion is tokenised."""
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """What a completion goes on from."""
+    """The tokens that a completion continues."""
 
     key: str
-    """Names the prompt; with the seed and `sample` it decides every draw, whatever the batch."""
+    """Names the prompt. With the seed and `sample`, it decides the sampling noise, whatever the batch."""
     token_ids: Sequence[int]
     sample: int = 0
 
 
 @dataclass(frozen=True)
-class Written:
-    """A completion, or the reason why there is none."""
+class Completion:
+    """The generated tokens of a prompt, or why there are none."""
 
     prompt: Prompt
     token_ids: tuple[int, ...] = ()
-    """What was written, without the token that ended the turn."""
+    """The generated tokens, without the one that ended the turn."""
     has_ended: bool = False
-    """Whether the model ended its turn; else it was cut off."""
+    """Whether the model ended its turn; otherwise the completion was cut off."""
     failure: FailureCode | None = None
     detail: str = ""
     """Of the failure."""
 
 
 @dataclass(frozen=True)
-class Piece:
-    """What a completion has gained since the last look."""
+class TokenDelta:
+    """The tokens that a completion gained since the last sync."""
 
     prompt: Prompt
     token_ids: tuple[int, ...] = ()
-    written: Written | None = None
-    """The whole completion, or its failure, once it has ended."""
+    completion: Completion | None = None
+    """The whole completion or its failure, once it has ended."""
 
 
-class LiveWriter(Protocol):
-    """A loaded model that writes while prompts come and go; a prompt is known by its identity."""
+class StreamingGenerator(Protocol):
+    """A loaded model that decodes while prompts are added and dropped. Prompts are compared by identity."""
 
     @property
     def is_busy(self) -> bool:
-        """Whether anything is being written or waits for it."""
+        """Whether any prompt is being decoded or waiting."""
 
     def add(self, prompt: Prompt, decoding: Decoding) -> None:
-        """Begin a completion with the next step, or as soon as a row is free."""
+        """Start a completion with the next step, or as soon as a row is free."""
 
     def drop(self, prompt: Prompt) -> None:
-        """Nobody wants this completion any more; no piece of it comes after this."""
+        """Cancel a completion: no further deltas of it are returned."""
 
-    def advance(self) -> list[Piece]:
-        """A few more tokens of everything that is being written. Does nothing when nothing is."""
+    def advance(self) -> list[TokenDelta]:
+        """Decode a few more tokens of every active completion; does nothing when there is none."""
 
 
 class Generator(Protocol):
-    """A loaded model that writes."""
+    """A loaded model that generates completions."""
 
     @property
     def encoder(self) -> TraceEncoder:
@@ -92,62 +92,62 @@ class Generator(Protocol):
 
     @property
     def source(self) -> ModelSource:
-        """Where it comes from."""
+        """The origin of the model."""
 
     @property
     def device(self) -> str:
-        """Where it runs, and why there."""
+        """The device, and why it was chosen."""
 
     @property
     def precision(self) -> FloatFormat:
-        """Of weights, cache and products."""
+        """Of weights, KV cache and matrix products."""
 
     @property
     def max_tokens(self) -> int | None:
-        """Prompt and completion together may not be longer; None when the model does not say."""
+        """The most tokens of prompt and completion together; None when the model does not say."""
 
-    def write(
+    def generate(
         self,
         prompts: Sequence[Prompt],
         decoding: Decoding,
         *,
         batch_size: int | None = None,
         on_note: Callable[[str], None] = lambda _: None,
-    ) -> Iterator[list[Written]]:
-        """Complete every prompt. Each list holds what has just been finished; the order is the engine's.
+    ) -> Iterator[list[Completion]]:
+        """Complete every prompt. Each list holds the completions that just finished, in the engine's order.
 
-        A prompt that cannot be completed comes back with its failure; the others are not touched by it.
-        `decoding.num_samples` is the caller's business: one prompt is one completion.
+        A prompt that cannot be completed is returned with its failure and does not affect the others.
+        `decoding.num_samples` is up to the caller: one prompt gives one completion.
 
         Args:
-            prompts: What to go on from.
+            prompts: The prompts to complete.
             decoding: How tokens are chosen, and how many at most.
-            batch_size: Prompts that are written at a time. None: what suits the device.
-            on_note: Is given a line for people when something is done otherwise than asked for, such as
-                smaller batches because the memory ran out.
+            batch_size: Prompts decoded at a time. None: the default of the device.
+            on_note: Called with a message when something differs from the request, such as smaller batches
+                because the device ran out of memory.
         """
 
-    def live(self, *, max_rows: int) -> LiveWriter:
-        """The same model for prompts that arrive one by one; each is written as `write` writes it.
+    def stream(self, *, max_rows: int) -> StreamingGenerator:
+        """Decode prompts that arrive one by one; each gives the same completion as in `generate`.
 
         Args:
-            max_rows: Completions that are written side by side, for each way of choosing tokens.
+            max_rows: Completions decoded at a time, for each set of sampling parameters.
         """
 
 
 class GeneratingEngine(Protocol):
-    """An engine that can write."""
+    """An engine that can generate."""
 
     @property
     def name(self) -> str:
-        """As records name it."""
+        """The name used in records."""
 
     def open_generator(self, request: GeneratorRequest) -> Generator:
-        """Load the model. Raises errors of `core.errors`."""
+        """Load the model. Raises errors of `base.errors`."""
 
 
-def refused(prompt: Prompt, architecture: Architecture) -> Written | None:
-    """The failure of a prompt that the model cannot read; None when it can."""
+def prompt_failure(prompt: Prompt, architecture: Architecture) -> Completion | None:
+    """The failure of a prompt that the model cannot take; None when it can."""
     num_tokens, vocab_size = len(prompt.token_ids), architecture.vocab_size
     if num_tokens == 0:
         return _failure(prompt, "prompt-refused", "The prompt has no tokens.")
@@ -161,11 +161,11 @@ def refused(prompt: Prompt, architecture: Architecture) -> Written | None:
     return None
 
 
-def out_of_memory(prompt: Prompt, num_slots: int) -> Written:
-    """The failure of a prompt for which the device has no memory."""
+def out_of_memory_failure(prompt: Prompt, num_slots: int) -> Completion:
+    """The failure of a prompt that does not fit in the memory of the device."""
     detail = f"The device has no memory for one row of {num_slots} tokens; lower max_new_tokens."
     return _failure(prompt, "out-of-memory", detail)
 
 
-def _failure(prompt: Prompt, code: FailureCode, detail: str) -> Written:
-    return Written(prompt, failure=code, detail=detail)
+def _failure(prompt: Prompt, code: FailureCode, detail: str) -> Completion:
+    return Completion(prompt, failure=code, detail=detail)

@@ -1,7 +1,7 @@
-"""Run all groups, retry smaller on out-of-memory; what every engine settles before loading.
+"""The generator of every engine: encoder and precision, parallel batches, retries after out-of-memory.
 
-A batch that has room takes the next prompts, whatever the others do, and none waits for another one. What a
-prompt becomes does not depend on the batch that takes it.
+Batches run in threads and take prompts from one queue, so none waits for another. The completion of a prompt
+does not depend on the batch that decodes it.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -12,17 +12,23 @@ from threading import Event
 from typing import Generic, TypeAlias, TypeVar
 
 from tunix_rt.base.errors import InvalidInputError
-from tunix_rt.engines.generation.base import GeneratorRequest, Prompt, Written, out_of_memory, refused
+from tunix_rt.engines.generation.base import (
+    Completion,
+    GeneratorRequest,
+    Prompt,
+    out_of_memory_failure,
+    prompt_failure,
+)
 from tunix_rt.engines.generation.scheduler import (
     Batch,
-    Task,
-    Waiting,
-    WritingModel,
+    DecodeRequest,
+    DecodingModel,
+    RequestQueue,
     grouped,
     power_of_two_above,
     whole_rows,
 )
-from tunix_rt.engines.generation.streaming import LiveBatches
+from tunix_rt.engines.generation.streaming import StreamingBatches
 from tunix_rt.engines.types import Decoding
 from tunix_rt.engines.weights.sources import ModelSource, load_model_tokenizer
 from tunix_rt.recipes.types import FloatFormat, ModelSection
@@ -31,46 +37,48 @@ from tunix_rt.tokenization.encoding import TraceEncoder
 
 
 def encoder_of(request: GeneratorRequest, source: ModelSource) -> TraceEncoder:
-    """The tokenizer and chat template of the model, or of the adapter on top of it."""
+    """The tokenizer and chat template of the model, or of its adapter."""
     tokenizer = load_model_tokenizer(_with_trained_tokenizer(request), source)
     return TraceEncoder(tokenizer, choose_template(tokenizer, request.chat_template), request.markup)
 
 
 def precision_of(request: GeneratorRequest, *, computes_bfloat16: bool) -> FloatFormat:
-    """The format that the request means on a device; one that computes in bfloat16 is fastest with it."""
+    """The requested precision; auto is bfloat16 on devices that compute in it."""
     if request.precision != "auto":
         return request.precision
     return "bfloat16" if computes_bfloat16 else "float32"
 
 
 def _with_trained_tokenizer(request: GeneratorRequest) -> ModelSection:
-    """The model's section, with the tokenizer that the adapter was trained with."""
+    """The model's section with the tokenizer of its adapter."""
     model, adapter = request.model, request.adapter
     if model.tokenizer is not None or adapter is None or not (adapter / "tokenizer.json").is_file():
         return model
     return model.model_copy(update={"tokenizer": str(adapter)})
 
 
-Report: TypeAlias = list[Written] | BaseException | None
-"""What ended between two looks at a batch, why it failed, or that it has nothing left to do."""
+Report: TypeAlias = list[Completion] | BaseException | None
+"""Completions of one sync, the error of a batch, or None when a batch has finished."""
 
 
-def write_side_by_side(batches: Sequence[Batch], tasks: Sequence[Task]) -> Iterator[list[Written]]:
-    """Complete the prompts, the first ones first; each list is what ended between two looks at a batch."""
+def decode_in_parallel(
+    batches: Sequence[Batch], requests: Sequence[DecodeRequest]
+) -> Iterator[list[Completion]]:
+    """Complete the prompts in order; each list holds the completions of one sync of a batch."""
     if len(batches) == 1:
-        yield from batches[0].write(Waiting(tasks))
+        yield from batches[0].run(RequestQueue(requests))
         return
     num_rows = sum(batch.num_free for batch in batches)
-    # Dealt out in turn, so that few prompts are shared evenly; the rest is taken by whoever has room.
-    first, waiting = tasks[:num_rows], Waiting(tasks[num_rows:])
+    # The first prompts are dealt out evenly; the rest go to whichever batch has room.
+    first, queue = requests[:num_rows], RequestQueue(requests[num_rows:])
     reports: SimpleQueue[Report] = SimpleQueue()
     start, stop = Event(), Event()
     with ThreadPoolExecutor(len(batches), "batch") as threads:
         try:
             for number, batch in enumerate(batches):
-                share = Waiting(first[number :: len(batches)])
-                threads.submit(_write, batch, share, waiting, reports, start, stop)
-            # Not one by one: a thread that begins to work keeps the next one from being started.
+                share = RequestQueue(first[number :: len(batches)])
+                threads.submit(_run_batch, batch, share, queue, reports, start, stop)
+            # All at once: a thread that is already working would delay the start of the next one.
             start.set()
             yield from _results(reports, len(batches))
         finally:
@@ -78,14 +86,19 @@ def write_side_by_side(batches: Sequence[Batch], tasks: Sequence[Task]) -> Itera
             start.set()
 
 
-def _write(
-    batch: Batch, share: Waiting, waiting: Waiting, reports: "SimpleQueue[Report]", start: Event, stop: Event
+def _run_batch(
+    batch: Batch,
+    share: RequestQueue,
+    queue: RequestQueue,
+    reports: "SimpleQueue[Report]",
+    start: Event,
+    stop: Event,
 ) -> None:
     start.wait()
     try:
-        while batch.take(share):
+        while batch.prefill_from(share):
             pass
-        for finished in batch.write(waiting):
+        for finished in batch.run(queue):
             reports.put(finished)
             if stop.is_set():
                 return
@@ -95,26 +108,26 @@ def _write(
         raise
 
 
-def _results(reports: "SimpleQueue[Report]", num_batches: int) -> Iterator[list[Written]]:
+def _results(reports: "SimpleQueue[Report]", num_batches: int) -> Iterator[list[Completion]]:
     while num_batches:
         report = reports.get()
         if isinstance(report, BaseException):
             try:
                 raise report
             finally:
-                del report  # it would hold on to itself, and to the rows that did not fit
+                del report  # a reference cycle that would keep the arrays of the failed batch alive
         if report is None:
             num_batches -= 1
         else:
             yield report
 
 
-ModelT = TypeVar("ModelT", bound=WritingModel)
+ModelT = TypeVar("ModelT", bound=DecodingModel)
 
 
 @dataclass(frozen=True, eq=False)
 class BatchGenerator(Generic[ModelT]):
-    """`engines.generation.Generator` for every engine that has a `WritingModel`."""
+    """`Generator` for every engine with a `DecodingModel`."""
 
     model: ModelT
     encoder: TraceEncoder
@@ -124,76 +137,80 @@ class BatchGenerator(Generic[ModelT]):
 
     @property
     def max_tokens(self) -> int:
-        """Prompt and completion together may not be longer."""
+        """The most tokens of prompt and completion together."""
         return self.source.architecture.max_positions
 
-    def write(
+    def generate(
         self,
         prompts: Sequence[Prompt],
         decoding: Decoding,
         *,
         batch_size: int | None = None,
         on_note: Callable[[str], None] = lambda _: None,
-    ) -> Iterator[list[Written]]:
-        """Complete every prompt; `engines.generation.Generator` says how."""
+    ) -> Iterator[list[Completion]]:
+        """Complete every prompt, as described in `Generator`."""
         if batch_size is not None and batch_size < 1:
             raise InvalidInputError(
-                f"A batch of {batch_size} prompts writes nothing.",
+                f"The batch size is {batch_size}.",
                 next_step="Choose 1 or more, or leave the batch size out.",
             )
-        failures = [failed for prompt in prompts if (failed := refused(prompt, self.source.architecture))]
+        failures = [
+            failed for prompt in prompts if (failed := prompt_failure(prompt, self.source.architecture))
+        ]
         if failures:
             yield failures
         refused_prompts = {id(failed.prompt) for failed in failures}
-        tasks = [
-            Task(prompt, min(len(prompt.token_ids) + decoding.max_new_tokens, self.max_tokens), decoding.seed)
+        requests = [
+            DecodeRequest(
+                prompt, min(len(prompt.token_ids) + decoding.max_new_tokens, self.max_tokens), decoding.seed
+            )
             for prompt in prompts
             if id(prompt) not in refused_prompts
         ]
-        for group in grouped(tasks):
-            yield from self._write_group(group, decoding, batch_size, on_note)
+        for group in grouped(requests):
+            yield from self._generate_group(group, decoding, batch_size, on_note)
 
-    def live(self, *, max_rows: int) -> LiveBatches:
-        """The same model for prompts that arrive one by one."""
-        return LiveBatches(self.model, self.source.architecture, max_rows=max_rows)
+    def stream(self, *, max_rows: int) -> StreamingBatches:
+        """Decode prompts that arrive one by one."""
+        return StreamingBatches(self.model, self.source.architecture, max_rows=max_rows)
 
-    def _write_group(
+    def _generate_group(
         self,
-        group: Sequence[Task],
+        group: Sequence[DecodeRequest],
         decoding: Decoding,
         batch_size: int | None,
         on_note: Callable[[str], None],
-    ) -> Iterator[list[Written]]:
-        """Complete prompts that share a shape; with smaller batches where the memory runs out."""
-        pending = {id(task.prompt): task for task in group}
+    ) -> Iterator[list[Completion]]:
+        """Complete prompts that share a shape, in smaller batches after running out of memory."""
+        pending = {id(request.prompt): request for request in group}
         num_slots = group[0].num_slots
         num_rows = self._num_rows(group, batch_size)
         while pending:
             try:
-                yield from self._write_batch(pending, decoding, num_rows, num_slots)
+                yield from self._generate_batch(pending, decoding, num_rows, num_slots)
                 continue
             except RuntimeError as error:
                 if not self.model.is_out_of_memory(error):
                     raise
-            # Outside of the handler: the error holds on to the arrays of the batch that did not fit.
+            # Outside the handler: the error holds references to the arrays of the batch that did not fit.
             if num_rows > self.model.num_devices:
                 num_rows = whole_rows(self.model, num_rows // 2)
-                on_note(f"out of memory: going on with batches of {num_rows}")
+                on_note(f"out of memory: continuing with batches of {num_rows}")
             else:
-                tasks = [pending.pop(key) for key in list(pending)[:num_rows]]
-                yield [out_of_memory(task.prompt, num_slots) for task in tasks]
+                requests = [pending.pop(key) for key in list(pending)[:num_rows]]
+                yield [out_of_memory_failure(request.prompt, num_slots) for request in requests]
 
-    def _write_batch(
-        self, pending: dict[int, Task], decoding: Decoding, num_rows: int, num_slots: int
-    ) -> Iterator[list[Written]]:
-        """Complete what is pending and strike it off. However this ends, the batches are gone afterwards."""
+    def _generate_batch(
+        self, pending: dict[int, DecodeRequest], decoding: Decoding, num_rows: int, num_slots: int
+    ) -> Iterator[list[Completion]]:
+        """Complete pending requests and remove them. The batches are freed on return and on error."""
         batches = self.model.batches(decoding, num_rows=num_rows, num_slots=num_slots)
-        for finished in write_side_by_side(batches, list(pending.values())):
-            for written in finished:
-                del pending[id(written.prompt)]
+        for finished in decode_in_parallel(batches, list(pending.values())):
+            for completion in finished:
+                del pending[id(completion.prompt)]
             yield finished
 
-    def _num_rows(self, group: Sequence[Task], batch_size: int | None) -> int:
-        """Rows of the batches: as asked for or as fits, but not more than there are prompts."""
+    def _num_rows(self, group: Sequence[DecodeRequest], batch_size: int | None) -> int:
+        """Rows of the batches: as requested or as fit, but not more than there are prompts."""
         most = self.model.default_rows(group[0].num_slots) if batch_size is None else batch_size
         return whole_rows(self.model, min(most, power_of_two_above(len(group))))

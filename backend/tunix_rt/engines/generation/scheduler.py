@@ -1,9 +1,7 @@
-"""Prompts into shape groups, request queue, rows of a batch.
+"""Requests by shape, the request queue, the rows of a batch, default batch sizes.
 
-A prompt's shapes follow from its own length alone: its neighbours never change what is computed for it.
-
-A row that has ended is given the next prompt; the others write on meanwhile. What a row writes does not
-depend on its neighbours.
+The shapes of a request follow from its own length alone, so its neighbours never change what is computed for
+it. When a row has finished, it takes the next request while the others keep decoding.
 """
 
 import hashlib
@@ -17,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tunix_rt.engines.generation.base import Piece, Prompt, Written
+from tunix_rt.engines.generation.base import Completion, Prompt, TokenDelta
 from tunix_rt.engines.types import Decoding
 from tunix_rt.engines.weights.architecture import Architecture
 
@@ -26,33 +24,33 @@ _LARGEST_WITHOUT_QUARTERS = 512
 
 
 @dataclass(frozen=True)
-class Task:
-    """A prompt with how long it may become."""
+class DecodeRequest:
+    """A prompt and the most tokens it may grow to."""
 
     prompt: Prompt
     length: int
-    """Tokens of prompt and completion together, at most."""
+    """The most tokens of prompt and completion together."""
     seed: int = 0
-    """Of the noise."""
+    """Of the sampling noise."""
 
     @property
     def num_prompt_tokens(self) -> int:
-        """Tokens that are given."""
+        """Tokens of the prompt."""
         return len(self.prompt.token_ids)
 
     @property
     def num_new_tokens(self) -> int:
-        """Tokens that may be written."""
+        """The most tokens that may be generated."""
         return self.length - self.num_prompt_tokens
 
     @property
     def prompt_size(self) -> int:
-        """Tokens that its prompt is filled up to."""
+        """Tokens that the prompt is padded to."""
         return size_for(self.num_prompt_tokens)
 
     @property
     def num_slots(self) -> int:
-        """Slots of the cache in which it fits, and its prompt as it is read."""
+        """Slots of the KV cache that hold the request and its padded prompt."""
         return max(slots_for(self.length), self.prompt_size)
 
 
@@ -66,7 +64,7 @@ def size_for(num_tokens: int) -> int:
 
 
 def slots_for(num_tokens: int) -> int:
-    """The same; above 512 also the quarters between two powers of two, since every token looks at all slots.
+    """As `size_for`; above 512 also quarters between two powers of two, as every token attends to all slots.
 
     Example:
         5 -> 32, 130 -> 256, 544 -> 640
@@ -78,128 +76,130 @@ def slots_for(num_tokens: int) -> int:
     return -(-num_tokens // quarter) * quarter
 
 
-def grouped(tasks: Iterable[Task]) -> Iterator[list[Task]]:
-    """The tasks by slots of the cache, longest prompts first: what does not fit shows at once."""
-    ordered = sorted(tasks, key=lambda task: (task.num_slots, task.num_prompt_tokens), reverse=True)
-    for _, group in groupby(ordered, key=lambda task: task.num_slots):
+def grouped(requests: Iterable[DecodeRequest]) -> Iterator[list[DecodeRequest]]:
+    """The requests by slots of the cache, longest first, so that running out of memory shows early."""
+    ordered = sorted(
+        requests, key=lambda request: (request.num_slots, request.num_prompt_tokens), reverse=True
+    )
+    for _, group in groupby(ordered, key=lambda request: request.num_slots):
         yield list(group)
 
 
-def next_to_admit(waiting: Sequence[Task], num_rows: int) -> list[Task]:
-    """The first of those that wait, as many as share a prompt size."""
+def next_prefill(waiting: Sequence[DecodeRequest], num_rows: int) -> list[DecodeRequest]:
+    """The first waiting requests that share a prompt size."""
     candidates = waiting[:num_rows]
-    return [task for task in candidates if task.prompt_size == candidates[0].prompt_size]
+    return [request for request in candidates if request.prompt_size == candidates[0].prompt_size]
 
 
 def power_of_two_below(number: int) -> int:
-    """The largest power of two that is not above it; 1 for what is below 1."""
+    """The largest power of two not above the number; 1 for numbers below 1."""
     return 1 << max(0, number.bit_length() - 1) if number > 0 else 1
 
 
 def power_of_two_above(number: int) -> int:
-    """The smallest power of two that is not below it."""
+    """The smallest power of two not below the number."""
     return 1 << max(0, number - 1).bit_length()
 
 
 IDLE, NOT_FINITE = -1, -2
-"""Written in place of a token: by a row that has ended, and by one whose logits are not numbers."""
+"""Placeholders for a token: of a row that has ended, and of one whose logits are not finite."""
 
-STEPS_PER_LOOK = 16
-"""Tokens between two looks of the host. More would leave ended rows idle, fewer would wait for the host."""
+STEPS_PER_SYNC = 16
+"""Tokens between two syncs with the host. More leave finished rows idle; fewer wait for the host."""
 
-# Of the prompts that are read at a time: enough to keep a device busy, little enough for dense attention.
-_TOKENS_PER_ADMISSION = 16_384
-# A quarter of the rows is read anew at a time, so that few rows wait and few reads are half empty.
-_ADMISSIONS_PER_BATCH = 4
+# Of one prefill: enough to keep a device busy, few enough for dense attention.
+_TOKENS_PER_PREFILL = 16_384
+# A quarter of the rows at a time, so that few rows wait and few prefills are half empty.
+_PREFILLS_PER_BATCH = 4
 
 
-class Newcomers(NamedTuple):
-    """Prompts that begin in rows of a batch, [R] each."""
+class PrefillBatch(NamedTuple):
+    """Prompts that start in rows of a batch, [R] each."""
 
     prompts: NDArray[Any]
-    """Tokens [R, T]; beyond its end a prompt is filled up with its own last token."""
+    """Tokens [R, T]; a prompt is padded with its own last token."""
     rows: NDArray[Any]
-    """The row that each takes."""
+    """The row of each prompt."""
     tokens: NDArray[Any]
-    """The last token of each prompt: the first one that something is written after."""
+    """The last token of each prompt; decoding continues after it."""
     positions: NDArray[Any]
-    """Where that token stands."""
+    """The position of that token."""
     lengths: NDArray[Any]
-    """Tokens that the row may have in all."""
+    """The most tokens of the row."""
     keys: NDArray[Any]
-    """Of the noise, uint32 [R, 2]."""
+    """Keys of the sampling noise, uint32 [R, 2]."""
 
 
 class DeviceRows(Protocol):
-    """The rows of a batch where they are computed."""
+    """The rows of a batch on the device."""
 
-    def admit(self, new: Newcomers, num_rows: int) -> None:
-        """Give prompts to rows that are free; `num_rows` is the most that come at a time at this size."""
+    def prefill(self, new: PrefillBatch, num_rows: int) -> None:
+        """Compute prompts into free rows; `num_rows` is the largest prefill at this prompt size."""
 
     def advance(self, num_awaited: int) -> NDArray[Any]:
-        """Some more tokens of every row, [steps, B], with IDLE or NOT_FINITE where there is none.
+        """Decode more tokens of every row, [steps, B], with IDLE or NOT_FINITE where there is none.
 
-        It may come back as soon as `num_awaited` rows are free: more tokens would let them idle.
+        It may return as soon as `num_awaited` rows are free, so that they do not stay idle.
         """
 
 
-class Waiting:
-    """Tasks in the order in which they begin. Batches in several threads may take from them."""
+class RequestQueue:
+    """Waiting requests in order. Thread-safe: batches in several threads take from it."""
 
-    def __init__(self, tasks: Iterable[Task]) -> None:
-        self._tasks = list(tasks)
-        self._changing = Lock()
+    def __init__(self, requests: Iterable[DecodeRequest]) -> None:
+        self._requests = list(requests)
+        self._lock = Lock()
 
-    def take(self, choose: Callable[[Sequence[Task]], list[Task]]) -> list[Task]:
-        """Strike off the first of them, as many as are chosen."""
-        with self._changing:
-            chosen = choose(self._tasks)
-            del self._tasks[: len(chosen)]
+    def take(self, choose: Callable[[Sequence[DecodeRequest]], list[DecodeRequest]]) -> list[DecodeRequest]:
+        """Remove and return the requests at the front that `choose` selects."""
+        with self._lock:
+            chosen = choose(self._requests)
+            del self._requests[: len(chosen)]
             return chosen
 
-    def see(self, look: Callable[[Sequence[Task]], int]) -> int:
-        """What a look at them tells."""
-        with self._changing:
-            return look(self._tasks)
+    def inspect(self, read: Callable[[Sequence[DecodeRequest]], int]) -> int:
+        """The result of a function of the waiting requests."""
+        with self._lock:
+            return read(self._requests)
 
 
 @dataclass(eq=False)
-class _Draft:
-    task: Task
+class _ActiveRequest:
+    request: DecodeRequest
     token_ids: list[int] = field(default_factory=list)
 
-    def add(self, column: Sequence[int], stop_ids: frozenset[int]) -> Piece:
-        """Take what the row has written since the last look."""
+    def add(self, column: Sequence[int], stop_ids: frozenset[int]) -> TokenDelta:
+        """Add the tokens of a row since the last sync."""
         num_before = len(self.token_ids)
-        written = self._read(column, stop_ids)
-        return Piece(self.task.prompt, tuple(self.token_ids[num_before:]), written)
+        completion = self._read(column, stop_ids)
+        return TokenDelta(self.request.prompt, tuple(self.token_ids[num_before:]), completion)
 
-    def _read(self, column: Sequence[int], stop_ids: frozenset[int]) -> Written | None:
-        """The result, if the row has ended."""
-        if self._goes_on(column, stop_ids):
+    def _read(self, column: Sequence[int], stop_ids: frozenset[int]) -> Completion | None:
+        """The completion, if the row has ended."""
+        if self._continues(column, stop_ids):
             self.token_ids.extend(column)
             return None
-        prompt = self.task.prompt
+        prompt = self.request.prompt
         for token_id in column:
             if token_id == NOT_FINITE:
-                place = len(self.token_ids)
-                detail = f"The model's logits are not finite numbers at token {place} of the completion."
-                return Written(prompt, failure="non-finite", detail=detail)
+                position = len(self.token_ids)
+                detail = f"The model's logits are not finite numbers at token {position} of the completion."
+                return Completion(prompt, failure="non-finite", detail=detail)
             if token_id in stop_ids:
-                return Written(prompt, tuple(self.token_ids), has_ended=True)
+                return Completion(prompt, tuple(self.token_ids), has_ended=True)
             self.token_ids.append(token_id)
-            if len(self.token_ids) == self.task.num_new_tokens:
-                return Written(prompt, tuple(self.token_ids))
+            if len(self.token_ids) == self.request.num_new_tokens:
+                return Completion(prompt, tuple(self.token_ids))
         return None
 
-    def _goes_on(self, column: Sequence[int], stop_ids: frozenset[int]) -> bool:
-        """Whether nothing ends here, as in most looks. Devices wait for the answer: no loop over tokens."""
-        is_whole = len(self.token_ids) + len(column) < self.task.num_new_tokens
+    def _continues(self, column: Sequence[int], stop_ids: frozenset[int]) -> bool:
+        """Whether the row continues, the usual case. The device waits for it, so no loop over tokens."""
+        is_whole = len(self.token_ids) + len(column) < self.request.num_new_tokens
         return is_whole and NOT_FINITE not in column and stop_ids.isdisjoint(column)
 
 
 class Batch:
-    """Rows of a batch that are given prompts until there are none left."""
+    """The rows of a batch, refilled from a queue until it is empty."""
 
     def __init__(
         self,
@@ -208,195 +208,199 @@ class Batch:
         num_rows: int,
         stop_ids: frozenset[int],
         num_devices: int = 1,
-        reads_in_turn: bool = False,
+        prefills_sequentially: bool = False,
     ) -> None:
-        """Take rows in which nobody writes.
+        """Take empty rows.
 
         Args:
-            rows: Where the texts are computed.
+            rows: The rows on the device.
             num_rows: How many there are; a multiple of the number of devices.
-            stop_ids: Tokens that end a text.
+            stop_ids: Tokens that end a completion.
             num_devices: Devices that share the rows.
-            reads_in_turn: Whether prompts that come together are read one after the other. Then few of them
-                cost little, and as many may come as there is room for.
+            prefills_sequentially: Whether the prompts of a prefill batch are computed one after the other.
+                A small batch is then cheap, so a prefill may take every free row.
         """
         self._rows = rows
         self._stop_ids = stop_ids
         self._num_devices = num_devices
-        self._reads_in_turn = reads_in_turn
-        self._drafts: list[_Draft | None] = [None] * num_rows
+        self._prefills_sequentially = prefills_sequentially
+        self._active: list[_ActiveRequest | None] = [None] * num_rows
 
-    def write(self, waiting: Waiting) -> Iterator[list[Written]]:
-        """Complete prompts until none wait; each list is what ended between two looks."""
+    def run(self, queue: RequestQueue) -> Iterator[list[Completion]]:
+        """Complete requests until none wait; each list holds the completions of one sync."""
         while True:
-            while self.take(waiting):
+            while self.prefill_from(queue):
                 pass
-            if not self.is_writing:
+            if not self.is_active:
                 return
-            pieces = self.advance(waiting.see(self._num_wanted))
-            if finished := [piece.written for piece in pieces if piece.written]:
+            deltas = self.advance(queue.inspect(self._num_wanted))
+            if finished := [delta.completion for delta in deltas if delta.completion]:
                 yield finished
 
     @property
-    def is_writing(self) -> bool:
-        """Whether any row has a prompt."""
-        return any(self._drafts)
+    def is_active(self) -> bool:
+        """Whether any row is being decoded."""
+        return any(self._active)
 
     @property
     def num_free(self) -> int:
-        """Rows that have none."""
+        """Rows without a request."""
         return len(self._free_rows)
 
     @property
     def prompts(self) -> list[Prompt]:
-        """What is being completed."""
-        return [draft.task.prompt for draft in self._drafts if draft]
+        """The prompts that are being decoded."""
+        return [active.request.prompt for active in self._active if active]
 
-    def take(self, waiting: Waiting) -> bool:
-        """Admit the first of those that wait, as many as come at a time; whether there was room for them."""
-        admitted = waiting.take(self._next_to_admit)
-        if admitted:
-            self._admit(admitted)
-        return bool(admitted)
+    def prefill_from(self, queue: RequestQueue) -> bool:
+        """Prefill the next requests of the queue; returns whether there was room for any."""
+        prefilled = queue.take(self._next_prefill)
+        if prefilled:
+            self._prefill(prefilled)
+        return bool(prefilled)
 
     def drop(self, prompt: Prompt) -> None:
-        """Free the row of a prompt. The device writes on until somebody else takes it; nobody looks."""
-        for row, draft in enumerate(self._drafts):
-            if draft and draft.task.prompt is prompt:
-                self._drafts[row] = None
+        """Free the row of a prompt. The device keeps decoding it, ignored, until another request takes it."""
+        for row, active in enumerate(self._active):
+            if active and active.request.prompt is prompt:
+                self._active[row] = None
 
-    def advance(self, num_awaited: int | None = None) -> list[Piece]:
-        """What every row that has a prompt has written until the next look.
+    def advance(self, num_awaited: int | None = None) -> list[TokenDelta]:
+        """Decode until the next sync and return the new tokens of every active row.
 
-        It comes as soon as so many rows are free, at least where a device can tell; None: all of them.
+        Where the device can tell, it returns as soon as `num_awaited` rows are free; None: all of them.
         """
-        columns = self._rows.advance(num_awaited or len(self._drafts)).T.tolist()
-        pieces = []
-        for row, (draft, column) in enumerate(zip(self._drafts, columns, strict=True)):
-            if draft:
-                pieces.append(piece := draft.add(column, self._stop_ids))
-                self._drafts[row] = None if piece.written else draft
-        return pieces
+        columns = self._rows.advance(num_awaited or len(self._active)).T.tolist()
+        deltas = []
+        for row, (active, column) in enumerate(zip(self._active, columns, strict=True)):
+            if active:
+                deltas.append(delta := active.add(column, self._stop_ids))
+                self._active[row] = None if delta.completion else active
+        return deltas
 
     @property
     def _free_rows(self) -> list[int]:
-        return [row for row, draft in enumerate(self._drafts) if draft is None]
+        return [row for row, active in enumerate(self._active) if active is None]
 
-    def _next_to_admit(self, waiting: Sequence[Task]) -> list[Task]:
-        """The prompts to read now, or none until enough rows are free."""
+    def _next_prefill(self, waiting: Sequence[DecodeRequest]) -> list[DecodeRequest]:
+        """The requests to prefill now; none until enough rows are free."""
         num_free = len(self._free_rows)
         if not waiting or num_free < self._num_wanted(waiting):
             return []
-        return next_to_admit(waiting, min(num_free, self._num_admitted(waiting[0])))
+        return next_prefill(waiting, min(num_free, self._max_prefill_rows(waiting[0])))
 
-    def _num_wanted(self, waiting: Sequence[Task]) -> int:
-        """Rows that must be free before the next prompts are read; all, if there are none."""
+    def _num_wanted(self, waiting: Sequence[DecodeRequest]) -> int:
+        """Rows that must be free before the next prefill; all rows if no request waits."""
         if not waiting:
-            return len(self._drafts)
-        return min(self._num_devices * self._share(waiting[0], _ADMISSIONS_PER_BATCH), len(waiting))
+            return len(self._active)
+        return min(self._num_devices * self._share(waiting[0], _PREFILLS_PER_BATCH), len(waiting))
 
-    def _num_admitted(self, task: Task) -> int:
-        """Prompts of this size that come at a time, at most."""
-        return self._num_devices * self._share(task, 1 if self._reads_in_turn else _ADMISSIONS_PER_BATCH)
+    def _max_prefill_rows(self, request: DecodeRequest) -> int:
+        """The most prompts of this size in one prefill."""
+        return self._num_devices * self._share(
+            request, 1 if self._prefills_sequentially else _PREFILLS_PER_BATCH
+        )
 
-    def _share(self, task: Task, num_shares: int) -> int:
-        """Rows of a device in such a part of the batch, fewer if prompts of this size are long."""
-        per_device = len(self._drafts) // self._num_devices
-        most = max(1, _TOKENS_PER_ADMISSION // task.prompt_size)
+    def _share(self, request: DecodeRequest, num_shares: int) -> int:
+        """Rows per device in one of `num_shares` parts of the batch; fewer if the prompts are long."""
+        per_device = len(self._active) // self._num_devices
+        most = max(1, _TOKENS_PER_PREFILL // request.prompt_size)
         return min(most, max(1, per_device // num_shares))
 
-    def _admit(self, tasks: list[Task]) -> None:
-        rows = self._free_rows[: len(tasks)]
-        for row, task in zip(rows, tasks, strict=True):
-            self._drafts[row] = _Draft(task)
-        self._rows.admit(_newcomers(tasks, rows), self._num_admitted(tasks[0]))
+    def _prefill(self, requests: list[DecodeRequest]) -> None:
+        rows = self._free_rows[: len(requests)]
+        for row, request in zip(rows, requests, strict=True):
+            self._active[row] = _ActiveRequest(request)
+        self._rows.prefill(_prefill_batch(requests, rows), self._max_prefill_rows(requests[0]))
 
 
 def noise_key(prompt: Prompt, seed: int) -> NDArray[np.uint32]:
-    """The key [2] of all draws of a completion: made of seed, prompt and sample, and of nothing else."""
+    """The key [2] of the sampling noise: a hash of seed, prompt key and sample, and of nothing else."""
     name = json.dumps([seed, prompt.key, prompt.sample])
     return np.frombuffer(hashlib.sha256(name.encode("utf-8")).digest()[:8], np.uint32)
 
 
-def _newcomers(tasks: Sequence[Task], rows: Sequence[int]) -> Newcomers:
-    return Newcomers(
-        prompts=np.array([_filled_up(task) for task in tasks], np.int32),
+def _prefill_batch(requests: Sequence[DecodeRequest], rows: Sequence[int]) -> PrefillBatch:
+    return PrefillBatch(
+        prompts=np.array([_padded_prompt(request) for request in requests], np.int32),
         rows=np.array(rows, np.int32),
-        tokens=np.array([task.prompt.token_ids[-1] for task in tasks], np.int32),
-        positions=np.array([task.num_prompt_tokens - 1 for task in tasks], np.int32),
-        lengths=np.array([task.length for task in tasks], np.int32),
-        keys=np.array([noise_key(task.prompt, task.seed) for task in tasks], np.uint32),
+        tokens=np.array([request.prompt.token_ids[-1] for request in requests], np.int32),
+        positions=np.array([request.num_prompt_tokens - 1 for request in requests], np.int32),
+        lengths=np.array([request.length for request in requests], np.int32),
+        keys=np.array([noise_key(request.prompt, request.seed) for request in requests], np.uint32),
     )
 
 
-def _filled_up(task: Task) -> list[int]:
-    """The prompt at its full size, filled up with its own last token: nothing foreign enters its row."""
-    token_ids = list(task.prompt.token_ids)
-    return token_ids + token_ids[-1:] * (task.prompt_size - len(token_ids))
+def _padded_prompt(request: DecodeRequest) -> list[int]:
+    """The prompt padded with its own last token, so that no other value enters its row."""
+    token_ids = list(request.prompt.token_ids)
+    return token_ids + token_ids[-1:] * (request.prompt_size - len(token_ids))
 
 
-class WritingModel(Protocol):
-    """A model on its devices, as an engine holds it."""
+class DecodingModel(Protocol):
+    """A model on its devices."""
 
     @property
     def num_devices(self) -> int:
-        """Each of them has a copy of the weights, and its part of every batch."""
+        """Every device has a copy of the weights and its part of each batch."""
 
     def default_rows(self, num_slots: int) -> int:
-        """Rows of a batch over all devices when nobody says how many."""
+        """The default rows of a batch, over all devices."""
 
     def batch(
-        self, decoding: Decoding, *, num_rows: int, num_slots: int, steps_per_look: int = STEPS_PER_LOOK
+        self, decoding: Decoding, *, num_rows: int, num_slots: int, steps_per_sync: int = STEPS_PER_SYNC
     ) -> Batch:
-        """An empty batch, with room for `num_slots` tokens a row."""
+        """An empty batch with `num_slots` tokens per row."""
 
     def batches(self, decoding: Decoding, *, num_rows: int, num_slots: int) -> list[Batch]:
-        """The same rows as one batch, or as several that are faster side by side."""
+        """The same rows as one batch, or as several that run faster in parallel."""
 
     def is_out_of_memory(self, error: RuntimeError) -> bool:
-        """Whether the error says that a device has no memory left."""
+        """Whether the error means that a device ran out of memory."""
 
 
-def whole_rows(model: WritingModel, num_rows: int) -> int:
-    """So many rows, or a few more: the same number on every device."""
+def whole_rows(model: DecodingModel, num_rows: int) -> int:
+    """The number of rows, rounded up to the same number on every device."""
     return -(-num_rows // model.num_devices) * model.num_devices
 
 
 CPU_ROWS = 32
 MAX_ROWS_PER_DEVICE = 512
 _ROWS_OF_UNKNOWN_DEVICE = 64
-# The rest is for hidden states and what the library keeps beside them.
+# The rest is for hidden states and the memory of the library.
 _USABLE_FRACTION = 0.8
 # A step holds logits, probabilities and noise of every row, float32 each.
 _BYTES_PER_LOGIT = 4 * 3
 
 
 @dataclass(frozen=True)
-class Room:
-    """The devices of a loaded model."""
+class DeviceMemory:
+    """The memory of the devices of a loaded model."""
 
     platform: str
     num_devices: int
     memory_bytes: int | None
-    """What one device offers; None when it does not tell."""
+    """Memory of one device; None when it is not reported."""
     weight_bytes: int
-    """What the model takes of it."""
+    """Memory of one device that the weights take."""
 
 
-def default_rows(room: Room, architecture: Architecture, *, num_slots: int, bytes_per_number: int) -> int:
-    """Rows of a batch over all devices: as many as the weights leave room for, a power of two a device."""
-    if room.platform == "cpu":
-        return max(CPU_ROWS, room.num_devices)
-    if room.memory_bytes is None:
-        return _ROWS_OF_UNKNOWN_DEVICE * room.num_devices
-    free_bytes = room.memory_bytes * _USABLE_FRACTION - room.weight_bytes
+def default_rows(
+    memory: DeviceMemory, architecture: Architecture, *, num_slots: int, bytes_per_number: int
+) -> int:
+    """Default rows over all devices: as many as fit beside the weights, a power of two per device."""
+    if memory.platform == "cpu":
+        return max(CPU_ROWS, memory.num_devices)
+    if memory.memory_bytes is None:
+        return _ROWS_OF_UNKNOWN_DEVICE * memory.num_devices
+    free_bytes = memory.memory_bytes * _USABLE_FRACTION - memory.weight_bytes
     bytes_per_row = (
         cache_numbers_per_row(architecture, num_slots) * bytes_per_number
         + _BYTES_PER_LOGIT * architecture.vocab_size
     )
-    return min(MAX_ROWS_PER_DEVICE, power_of_two_below(int(free_bytes // bytes_per_row))) * room.num_devices
+    return min(MAX_ROWS_PER_DEVICE, power_of_two_below(int(free_bytes // bytes_per_row))) * memory.num_devices
 
 
 def cache_numbers_per_row(architecture: Architecture, num_slots: int) -> int:
-    """Keys and values that one row takes in the cache, all layers together."""
+    """Numbers that one row takes in the KV cache, over all layers."""
     return 2 * architecture.num_layers * architecture.num_kv_heads * num_slots * architecture.head_dim

@@ -1,17 +1,24 @@
-"""Trained model, checkpoint or merged adapter to a model directory.
+"""Exports of trained models, checkpoints and merged adapters.
 
 model/  config.json  generation_config.json  model*.safetensors      full mode, or adapters merged
-adapter_config.json  adapter_model.safetensors               adapters on their own
-tokenizer.json  tokenizer_config.json  chat_template.jinja   always
+        adapter_config.json  adapter_model.safetensors               adapters on their own
+        tokenizer.json  tokenizer_config.json  chat_template.jinja   always
 """
 
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import jax
 
 from tunix_rt.base.files.atomic import write_directory_atomically
-from tunix_rt.engines.export import AskedFormat, merged_format, recipe_of_checkpoint, write_model_config
+from tunix_rt.engines.export import (
+    RequestedFormat,
+    merged_format,
+    recipe_of_checkpoint,
+    write_model_config,
+    write_tokenizer,
+)
 from tunix_rt.engines.generation.base import GeneratorRequest
 from tunix_rt.engines.generation.generator import encoder_of
 from tunix_rt.engines.jax.devices import choose_device
@@ -22,14 +29,21 @@ from tunix_rt.engines.jax.program import build_program
 from tunix_rt.engines.jax.sharding import make_mesh
 from tunix_rt.engines.jax.start import load_state
 from tunix_rt.engines.jax.training.checkpoints import Checkpoints
+from tunix_rt.engines.jax.training.state import TrainState
 from tunix_rt.engines.jax.weights import load_adapters, save_adapters, save_params
 from tunix_rt.engines.training.checkpointing import Start, restore
 from tunix_rt.engines.training.job import TrainingJob
-from tunix_rt.engines.training.preparation import prepare
+from tunix_rt.engines.training.preparation import Prepared, prepare
 from tunix_rt.engines.weights.sources import ModelSource, resolve_model
 from tunix_rt.recipes.types import Recipe, ShardingSection
-from tunix_rt.tokenization.chat_template import save_tokenizer
 from tunix_rt.tokenization.encoding import TraceEncoder
+
+
+def export_state(directory: Path, state: TrainState, frozen: Any, prepared: Prepared) -> None:
+    """Write the weights of a training state as `export_model` does."""
+    is_full = prepared.recipe.training.mode == "full"
+    params, adapters = (state.trainable, None) if is_full else (frozen, state.trainable)
+    export_model(directory, params, adapters, prepared.recipe, prepared.source, prepared.encoder)
 
 
 def export_model(
@@ -40,21 +54,21 @@ def export_model(
     source: ModelSource,
     encoder: TraceEncoder,
 ) -> None:
-    """Write `directory` whole or not at all.
+    """Write a model directory atomically.
 
     Every process of a run must call this; the first one writes.
 
     Args:
-        directory: what is there is replaced.
-        params: the model, without its adapters; quantised matrices are written as numbers.
-        adapters: what LoRA trained; None in full mode.
-        recipe: says whether adapters are merged.
-        source: the model that training started from.
-        encoder: the tokenizer and chat template that were trained with.
+        directory: Replaced if it exists.
+        params: The model without its adapters; quantised matrices are written dequantised.
+        adapters: The LoRA adapters; None in full mode.
+        recipe: Decides whether adapters are merged.
+        source: The model that training started from.
+        encoder: The tokenizer and chat template of the training.
     """
     is_writer = jax.process_index() == 0
-    place = write_directory_atomically(directory, what="exporting the model") if is_writer else None
-    with place or nullcontext(directory) as target:
+    atomic = write_directory_atomically(directory, what="exporting the model") if is_writer else None
+    with atomic or nullcontext(directory) as target:
         if adapters is not None and not recipe.output.merge_adapters:
             _write_adapters(target, adapters, recipe, source)
         else:
@@ -63,8 +77,7 @@ def export_model(
             if is_writer:
                 write_model_config(target, source, encoder, dtype=params["embedding"].dtype.name)
         if is_writer:
-            max_positions = source.architecture.max_positions
-            save_tokenizer(target, encoder.tokenizer, encoder.template, max_positions=max_positions)
+            write_tokenizer(target, source, encoder)
 
 
 def _write_adapters(target: Path, adapters: Adapters, recipe: Recipe, source: ModelSource) -> None:
@@ -92,19 +105,11 @@ def export_checkpoint(job: TrainingJob, step: int, directory: Path) -> None:
     finally:
         checkpoints.close()
     state, frozen = load_state(Start(step, state=restored.state), program, prepared)
-    is_full = recipe.training.mode == "full"
-    export_model(
-        directory,
-        state.trainable if is_full else frozen,
-        None if is_full else state.trainable,
-        recipe,
-        prepared.source,
-        prepared.encoder,
-    )
+    export_state(directory, state, frozen, prepared)
 
 
-def merge_adapter(request: GeneratorRequest, directory: Path, dtype: AskedFormat) -> None:
-    """Write a model with its adapter added."""
+def merge_adapter(request: GeneratorRequest, directory: Path, dtype: RequestedFormat) -> None:
+    """Write a model with its adapter merged."""
     assert request.adapter is not None
     source = resolve_model(request.model)
     encoder = encoder_of(request, source)
@@ -115,5 +120,4 @@ def merge_adapter(request: GeneratorRequest, directory: Path, dtype: AskedFormat
     with write_directory_atomically(directory, what="merging the adapter") as target:
         save_params(target, params, source.architecture, adapters=adapters, adapter_scale=adapter_scale(lora))
         write_model_config(target, source, encoder, dtype=stored)
-        max_positions = source.architecture.max_positions
-        save_tokenizer(target, encoder.tokenizer, encoder.template, max_positions=max_positions)
+        write_tokenizer(target, source, encoder)

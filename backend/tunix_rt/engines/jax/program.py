@@ -36,7 +36,7 @@ from tunix_rt.engines.jax.sharding import (
 from tunix_rt.engines.jax.training.optimizer import learning_rate_at, make_optimizer
 from tunix_rt.engines.jax.training.state import StepMetrics, TrainState, initial_state
 from tunix_rt.engines.jax.training.step import DeviceBatch, StepParts, train_step, validation_step
-from tunix_rt.engines.planning.kernels import Choice, Platform, Setting, resolve_kernel
+from tunix_rt.engines.planning.kernels import KernelChoice, Platform, Setting, resolve_kernel
 from tunix_rt.engines.weights.architecture import Architecture
 from tunix_rt.recipes.types import LoraSection, Recipe
 from tunix_rt.tokenization.packing import Batch
@@ -51,7 +51,7 @@ class Program:
     recipe: Recipe
     architecture: Architecture
     mesh: Mesh
-    attention: Choice
+    attention: KernelChoice
     """The attention kernel and the reason for it."""
     parts: StepParts
     abstract_params: Params
@@ -198,7 +198,9 @@ def _abstract_split(
     return adapters, abstract_unstack(frozen, architecture.num_layers) if options.unrolls_layers else frozen
 
 
-def _resolve_attention(recipe: Recipe, architecture: Architecture, mesh: Mesh, platform: Platform) -> Choice:
+def _resolve_attention(
+    recipe: Recipe, architecture: Architecture, mesh: Mesh, platform: Platform
+) -> KernelChoice:
     capability = getattr(mesh.devices.flat[0], "compute_capability", None)
     setting = Setting(
         architecture=architecture,
@@ -217,7 +219,9 @@ def _parse_capability(text: str) -> tuple[int, int]:
     return int(major), int(minor)
 
 
-def _forward_options(recipe: Recipe, attention: Choice, mesh: Mesh, platform: Platform) -> ForwardOptions:
+def _forward_options(
+    recipe: Recipe, attention: KernelChoice, mesh: Mesh, platform: Platform
+) -> ForwardOptions:
     lora = recipe.lora
     return ForwardOptions(
         compute_dtype=jnp.dtype(recipe.training.precision.compute),

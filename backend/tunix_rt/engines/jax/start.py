@@ -1,4 +1,4 @@
-"""Initial or resumed weights, the plan of the compiled step, the sanity block."""
+"""Initial or resumed weights, the plan of the compiled step, the summary of a run."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator
@@ -17,7 +17,7 @@ from tunix_rt.engines.jax.program import Program
 from tunix_rt.engines.jax.training.state import StepMetrics, TrainState
 from tunix_rt.engines.jax.training.step import DeviceBatch
 from tunix_rt.engines.jax.weights import load_adapters, load_params
-from tunix_rt.engines.planning.fixes import does_not_fit, with_advice
+from tunix_rt.engines.planning.fixes import insufficient_memory_error, with_advice
 from tunix_rt.engines.planning.planner import PlanQuestion, compiled_plan
 from tunix_rt.engines.planning.targets import device_target
 from tunix_rt.engines.planning.types import Plan, Workload
@@ -38,25 +38,25 @@ CompiledTrainStep = Callable[[TrainState, Any, DeviceBatch], tuple[TrainState, S
 
 @dataclass(frozen=True)
 class Fitted:
-    """A step that was compiled, and what it needs."""
+    """A compiled step and its plan."""
 
     plan: Plan
     train_step: CompiledTrainStep | None
-    """None when the compiler itself refused: there is nothing that could be forced."""
+    """None when the compiler itself refused: nothing is left to force."""
 
     def require(self, *, is_forced: bool) -> CompiledTrainStep:
         """The compiled step.
 
         Raises:
-            DoesNotFitError: It needs more memory than there is, and was not forced or could not be.
+            DoesNotFitError: It needs more memory than there is, and is not or cannot be forced.
         """
         if self.train_step is None or not (self.plan.fits or is_forced):
-            raise does_not_fit(self.plan, self.plan.reason)
+            raise insufficient_memory_error(self.plan, self.plan.reason)
         return self.train_step
 
 
 def fit(program: Program, prepared: Prepared, choice: DeviceChoice) -> Fitted:
-    """Compile the step, and plan with the compiler's figures."""
+    """Compile the step and plan with the compiler's figures."""
     target = device_target(choice)
     step, executable = compile_program(program)
     question = PlanQuestion(
@@ -68,8 +68,8 @@ def fit(program: Program, prepared: Prepared, choice: DeviceChoice) -> Fitted:
 NUM_LARGEST = 3
 
 
-def sanity_block(program: Program, prepared: Prepared, choice: DeviceChoice) -> str:
-    """The block: one line a subject."""
+def run_summary(program: Program, prepared: Prepared, choice: DeviceChoice) -> str:
+    """The summary of a run, one line per subject."""
     tokens = program.abstract_batch["tokens"]
     lines = {
         "model": model_line(prepared, _num_elements(program.abstract_state.trainable)),
@@ -95,7 +95,7 @@ def _precision(program: Program) -> str:
 
 
 def largest_buffers(program: Program) -> Iterator[str]:
-    """The largest arrays of the state, and the logits that exist at one time; sizes per device."""
+    """The largest arrays of the state and the largest logits; sizes per device."""
     leaves = jax.tree_util.tree_leaves_with_path((program.abstract_state, program.abstract_frozen))
     sized = sorted(
         ((_bytes_per_device(leaf), path, leaf) for path, leaf in leaves), key=lambda item: -item[0]
@@ -118,17 +118,17 @@ def _bytes_per_device(leaf: Any) -> int:
 
 
 def _dtypes(tree: Any) -> str:
-    """The formats of the numbers in a tree; counters are not worth mentioning."""
-    found: Iterable[str] = {str(leaf.dtype) for leaf in jax.tree.leaves(tree) if leaf.ndim}
-    return " and ".join(sorted(found)) or "none"
+    """The number formats in a tree, without those of counters."""
+    dtypes: Iterable[str] = {str(leaf.dtype) for leaf in jax.tree.leaves(tree) if leaf.ndim}
+    return " and ".join(sorted(dtypes)) or "none"
 
 
 def load_state(
     start: Start[TrainState], program: Program, prepared: Prepared, *, initial_adapters: Path | None = None
 ) -> tuple[TrainState, Any]:
-    """The state to go on from, and the frozen weights, which no checkpoint holds.
+    """The initial or resumed state, and the frozen weights, which checkpoints do not contain.
 
-    At the beginning LoRA takes `initial_adapters`, a directory in PEFT's layout, or random ones.
+    A new LoRA run starts from `initial_adapters`, a directory in PEFT's layout, or from random adapters.
     """
     if start.state is None:
         adapters = None if initial_adapters is None else _adapters(initial_adapters, program)
@@ -143,14 +143,14 @@ def _adapters(directory: Path, program: Program) -> Adapters:
     lora = program.recipe.lora
     if lora is None:
         raise InvalidInputError(
-            "There are adapters to start from, but the recipe trains none.",
-            next_step="Set training.mode to lora, or leave the adapters out.",
+            "Initial adapters are given, but the recipe trains none.",
+            next_step="Set training.mode to lora, or omit the adapters.",
         )
     adapters, to_stored_format = load_adapters(directory, program.architecture)
     if (to_stored_format.rank, set(to_stored_format.targets)) != (lora.rank, set(lora.targets)):
         raise DataError(
-            f"The adapters in {directory} have another rank or other targets than the recipe.",
-            next_step="Start from adapters of lora.rank and lora.targets.",
+            f"The adapters in {directory} differ from the recipe in rank or targets.",
+            next_step="Use adapters with the recipe's lora.rank and lora.targets.",
         )
     return adapters
 

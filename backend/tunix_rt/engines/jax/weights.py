@@ -30,7 +30,7 @@ from tunix_rt.engines.weights.adapters import (
     open_adapter,
     write_adapter_config,
 )
-from tunix_rt.engines.weights.architecture import Architecture, TensorPlace, param_shapes, tensor_places
+from tunix_rt.engines.weights.architecture import Architecture, WeightMapping, param_shapes, weight_mappings
 from tunix_rt.engines.weights.safetensors import (
     FORMATS,
     MAX_SHARD_BYTES,
@@ -97,7 +97,7 @@ def _lazy_tensors(
     params: Params, architecture: Architecture, adapters: Adapters | None, adapter_scale: float
 ) -> Iterator[LazyTensor]:
     dtype = np.dtype(params["embedding"].dtype)
-    for place in tensor_places(architecture):
+    for place in weight_mappings(architecture):
         if not place.is_stacked:
             array = params[place.name]
             yield LazyTensor(
@@ -231,7 +231,7 @@ def load_params(
         tensors = text_tensors(stored)
         check_tensors(tensors, architecture, directory)
         params: Params = {"layers": {}}
-        for place in tensor_places(architecture):
+        for place in weight_mappings(architecture):
             shape = place.leaf_of(param_shapes(architecture))
             sharding = place.leaf_of(shardings) if shardings is not None else None
             parts = [tensors[name] for name in place.hf_names]
@@ -243,7 +243,7 @@ def load_params(
 
 def _load_array(
     parts: Sequence[StoredTensor],
-    place: TensorPlace,
+    place: WeightMapping,
     shape: tuple[int, ...],
     dtype: DTypeLike,
     sharding: Sharding | None,
@@ -261,7 +261,7 @@ def _load_array(
 
 
 def _read_block(
-    parts: Sequence[StoredTensor], place: TensorPlace, index: Index, dtype: np.dtype[Any]
+    parts: Sequence[StoredTensor], place: WeightMapping, index: Index, dtype: np.dtype[Any]
 ) -> NDArray[Any]:
     """A block of one weight [in, out], with the layers on the first axis if it is stacked."""
     block = np.empty([part.stop - part.start for part in index], dtype)

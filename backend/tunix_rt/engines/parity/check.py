@@ -1,4 +1,4 @@
-"""Compare losses and weights; the certificate."""
+"""Parity of the engines and determinism of each: compare losses and weights of two runs."""
 
 import json
 import secrets
@@ -38,11 +38,11 @@ _PATTERN = "*.safetensors"
 
 @dataclass(frozen=True)
 class WeightDifference:
-    """The largest one over all numbers of all tensors."""
+    """The largest difference over all numbers of all tensors."""
 
     largest: float
     tensor: str
-    """The tensor that has it."""
+    """The tensor with the largest difference."""
     num_weights: int
     """Numbers that were compared."""
 
@@ -51,14 +51,14 @@ def compare_weights(first: Path, second: Path) -> WeightDifference:
     """Compare two directories of tensors, one tensor at a time.
 
     Raises:
-        DataError: They do not hold the same tensors.
+        DataError: Their tensors have different names.
     """
     files, other_files = _files_by_tensor(first), _files_by_tensor(second)
     if files.keys() != other_files.keys():
         differing = ", ".join(sorted(files.keys() ^ other_files.keys())[:3])
         raise DataError(
             f"The two runs exported different tensors: {differing}.",
-            next_step="Report this with the recipe: both should write the same layout.",
+            next_step="Report this with the recipe: both engines should write the same layout.",
         )
     largest, tensor, num_weights = 0.0, min(files), 0
     for name in sorted(files):
@@ -71,7 +71,7 @@ def compare_weights(first: Path, second: Path) -> WeightDifference:
 
 
 def _values(path: Path, tensor: str) -> NDArray[np.float32]:
-    # Both engines bring it; the package itself does not need it.
+    # Both engines depend on it; the package itself does not.
     from safetensors import safe_open
 
     with safe_open(path, "numpy") as opened:
@@ -82,7 +82,7 @@ def _values(path: Path, tensor: str) -> NDArray[np.float32]:
 
 
 def _bfloat16_values(path: Path, tensor: str) -> NDArray[np.float32]:
-    """The numbers of a tensor that numpy has no type for: their bits are the upper half of a float32."""
+    """The values of a bfloat16 tensor, whose bits are the upper half of a float32."""
     with path.open("rb") as file:
         num_header_bytes = int.from_bytes(file.read(8), "little")
         start, end = json.loads(file.read(num_header_bytes))[tensor]["data_offsets"]
@@ -104,12 +104,12 @@ def _files_by_tensor(directory: Path) -> dict[str, Path]:
 _REASON = "--determinism"
 
 OnStage = Callable[[str], None]
-"""Told what is being done."""
+"""Called with a description of each stage."""
 
 
 @dataclass(frozen=True)
 class DeterminismRequest:
-    """What is repeated."""
+    """The recipe to repeat."""
 
     recipe_path: Path
     dataset: str | None = None
@@ -122,25 +122,26 @@ class DeterminismRequest:
 def measure_determinism(
     settings: Settings, request: DeterminismRequest, *, on_stage: OnStage = lambda _: None
 ) -> DeterminismReport:
-    """Train twice with every installed engine on every platform that is here, and compare bit for bit.
+    """Train twice with every installed engine on every available platform, and compare bit for bit.
 
     Raises:
         MissingExtraError: No engine is installed.
         TunixRTError: An engine could not train the recipe.
     """
     machine = this_machine()
-    places = [(engine, platform) for engine in ENGINES for platform in platforms(engine, machine)]
-    if not places:
+    combinations = [(engine, platform) for engine in ENGINES for platform in platforms(engine, machine)]
+    if not combinations:
         raise MissingExtraError("Training", extra="jax")
     resolved = _resolved(request)
-    dataset_rows(settings, resolved.recipe)  # refuses a key that does not exist, before anything is trained
+    dataset_rows(settings, resolved.recipe)  # fails on an unknown key before anything is trained
     with storage_errors("making the home directory"):
         settings.home_dir.mkdir(parents=True, exist_ok=True)
-    # In the home: weights may be too large for the disk of temporary files.
+    # In the home directory: weights may be too large for the temporary disk.
     with tempfile.TemporaryDirectory(dir=settings.home_dir, prefix=".determinism-") as work:
         recipe_file = Path(work) / "recipe.json"
         write_json_atomically(recipe_file, resolved.to_json(), what="writing the recipe")
-        repeats = [_repeated(*place, recipe_file, settings.home_dir, on_stage) for place in places]
+        home = settings.home_dir
+        repeats = [_repeated(*one, recipe_file, home, on_stage) for one in combinations]
     return DeterminismReport(
         created_at=datetime.now(UTC),
         tunix_rt_version=__version__,
@@ -201,7 +202,7 @@ _RECIPE_FILE = "recipe.json"
 
 @dataclass(frozen=True)
 class ParityRequest:
-    """What is compared."""
+    """The recipe to compare."""
 
     recipe_path: Path
     dataset: str | None = None
@@ -214,7 +215,7 @@ class ParityRequest:
 def certify_parity(
     settings: Settings, request: ParityRequest, *, on_stage: OnStage = lambda _: None
 ) -> tuple[ParityCertificate, Path]:
-    """Train with both engines from the same weights, compare them, and keep the certificate.
+    """Train with both engines from the same weights, compare the runs, and save the certificate.
 
     Raises:
         MissingExtraError: An engine is not installed.
@@ -225,14 +226,14 @@ def certify_parity(
     resolved = load_parity_recipe(
         request.recipe_path, dataset=request.dataset, num_steps=request.num_steps, sets=request.sets
     )
-    dataset_rows(settings, resolved.recipe)  # refuses a key that does not exist, before anything is drawn
+    dataset_rows(settings, resolved.recipe)  # fails on an unknown key before weights are initialized
     with storage_errors("making the directory of certificates"):
         settings.parity_dir.mkdir(parents=True, exist_ok=True)
-    # Beside the certificates: weights may be too large for the disk of temporary files.
+    # In the certificates directory: weights may be too large for the temporary disk.
     with tempfile.TemporaryDirectory(dir=settings.parity_dir, prefix=".work-") as work:
         runs = _trained(settings.home_dir, resolved, Path(work), on_stage)
         on_stage("comparing the weights")
-        certificate = make_certificate(request.recipe_path.stem, resolved, *runs)
+        certificate = build_certificate(request.recipe_path.stem, resolved, *runs)
     path = settings.parity_dir / f"{certificate.certificate_id}.json"
     write_json_atomically(path, certificate.to_json(), what="writing the certificate")
     return certificate, path
@@ -243,11 +244,11 @@ def _trained(
 ) -> tuple[FinishedRun, FinishedRun]:
     recipe = resolved.recipe
     if recipe.model.weights == "random" or recipe.lora is not None:
-        on_stage("making the weights that both engines start from")
-        write_start(_written(resolved, work), work, home=home)
+        on_stage("creating the initial weights of both engines")
+        write_start(_write_recipe(resolved, work), work, home=home)
     if recipe.model.weights == "random":
         resolved = from_saved_weights(resolved, work / MODEL)
-    recipe_path = _written(resolved, work)
+    recipe_path = _write_recipe(resolved, work)
     adapters = None if recipe.lora is None else work / ADAPTERS
 
     def train(engine: EngineName) -> FinishedRun:
@@ -258,13 +259,13 @@ def _trained(
     return first, second
 
 
-def _written(resolved: ResolvedRecipe, work: Path) -> Path:
+def _write_recipe(resolved: ResolvedRecipe, work: Path) -> Path:
     path = work / _RECIPE_FILE
     write_json_atomically(path, resolved.to_json(), what="writing the recipe")
     return path
 
 
-def make_certificate(
+def build_certificate(
     name: str, resolved: ResolvedRecipe, first: FinishedRun, second: FinishedRun
 ) -> ParityCertificate:
     """Compare two finished runs of a recipe."""

@@ -1,4 +1,4 @@
-"""Runs to compare, each in a child process, from one reproducible recipe."""
+"""Runs to compare: a reproducible recipe, trained in child processes."""
 
 import json
 import os
@@ -24,7 +24,7 @@ _START_MODULE = "tunix_rt.engines.jax.parity_start"
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """A run that has come to its end."""
+    """A finished run."""
 
     record: ParityRun
     dataset: str
@@ -34,12 +34,12 @@ class FinishedRun:
 
 
 def write_start(recipe: Path, directory: Path, *, home: Path) -> None:
-    """Let the JAX engine draw, in a child, what the recipe starts from at random.
+    """Initialize the random weights of the recipe with the JAX engine, in a child process.
 
     Raises:
-        TunixRTError: The model cannot be had or does not go with the recipe.
+        TunixRTError: The model is unavailable or does not match the recipe.
     """
-    _run("Making the weights to start from", [_START_MODULE, str(recipe), str(directory)], home)
+    _run("Creating the initial weights", [_START_MODULE, str(recipe), str(directory)], home)
 
 
 def train_in_child(
@@ -54,7 +54,7 @@ def train_in_child(
     """Train a recipe with `tunix-rt train`.
 
     Raises:
-        TunixRTError: The run failed, for a reason of the kind that its exit code says.
+        TunixRTError: The run failed; the class follows from its exit code.
     """
     command = ["tunix_rt.cli", "train", str(recipe), "--engine", engine, "--device", device, "--json"]
     command += ["--output", str(directory)]
@@ -96,9 +96,9 @@ _REASON = "--parity"
 def load_parity_recipe(
     path: Path, *, dataset: str | None, num_steps: int, sets: tuple[str, ...]
 ) -> ResolvedRecipe:
-    """The recipe with everything changed that keeps two engines from giving the same numbers.
+    """The recipe, with overrides for everything that would make the numbers of two engines differ.
 
-    Every change is an override. What a run learns stays the recipe's: data, order, optimizer, schedule.
+    What a run learns stays unchanged: data, order, optimizer, schedule.
     """
     flags = {} if dataset is None else {"data.dataset": Flag(dataset, "--dataset")}
     recipe = load_recipe(path, sets=sets, flags=flags).recipe
@@ -106,7 +106,7 @@ def load_parity_recipe(
 
 
 def from_saved_weights(resolved: ResolvedRecipe, directory: Path) -> ResolvedRecipe:
-    """The same recipe, starting from weights that were written to a directory."""
+    """The same recipe, starting from the weights in a directory."""
     model = resolved.recipe.model.model_copy(update={"name": str(directory), "weights": "pretrained"})
     return resolved.model_copy(update={"recipe": resolved.recipe.model_copy(update={"model": model})})
 
@@ -123,16 +123,16 @@ def _parity_flags(recipe: Recipe, num_steps: int) -> dict[str, Flag]:
         "sharding.tensor": 1,
     }
     if recipe.lora is not None:
-        values |= {"lora.dropout": 0.0}  # each engine draws its own
+        values |= {"lora.dropout": 0.0}  # each engine samples its own
     if recipe.quantization is not None:
-        # Each engine rounds blocks of its own layout; everything else of QLoRA is LoRA.
+        # Each engine quantises blocks of its own layout; the rest of QLoRA is LoRA.
         values |= {"training.mode": "lora", "quantization": None}
     flags = {key: Flag(value, _REASON) for key, value in values.items()}
     return flags | short_run_flags(recipe, num_steps, _REASON)
 
 
 def short_run_flags(recipe: Recipe, num_steps: int, reason: str) -> dict[str, Flag]:
-    """So many steps, each of them logged; no validation, and no checkpoint but the last."""
+    """Flags for a short run: every step is logged, no validation, only the last checkpoint."""
     values: dict[str, JsonValue] = {
         "eval.every_steps": None,
         "eval.split": VALIDATION,

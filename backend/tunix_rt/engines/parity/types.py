@@ -13,7 +13,7 @@ Count = Annotated[int, Field(ge=1)]
 
 
 class RepeatedRun(BaseModel):
-    """One engine on one platform, which trained the same recipe twice, each time in a process of its own."""
+    """Two runs of the same recipe with one engine on one platform, each in its own process."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
     engine: str
@@ -44,7 +44,7 @@ class RepeatedRun(BaseModel):
 
 
 class DeterminismReport(BaseModel):
-    """Every engine that is installed, on every platform that is here."""
+    """Every installed engine on every available platform."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
     report_version: Literal["1"] = "1"
@@ -60,7 +60,7 @@ class DeterminismReport(BaseModel):
 
     @property
     def passed(self) -> bool:
-        """Whether every engine keeps the promise for CPUs: the same bits. Accelerators are measured only."""
+        """Whether every engine repeats its run bit for bit on the CPU. Accelerators are only measured."""
         return all(one.is_bit_equal for one in self.repeats if one.platform == "cpu")
 
     def to_json(self) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from tunix_rt.engines.planning.types import Component
 from tunix_rt.recipes.types import Recipe
 
 REFUSED = 3
-"""Exit code of a child whose answer is a refusal."""
+"""Exit code of a child that answers with a `Refusal`."""
 
 
 class _Frozen(BaseModel):
@@ -31,7 +31,7 @@ class _Frozen(BaseModel):
 
 
 class TopologyRequest(_Frozen):
-    """Devices that are not there, as the arguments of `jax.experimental.topologies.get_topology_desc`."""
+    """Devices that are not present, as the arguments of `jax.experimental.topologies.get_topology_desc`."""
 
     platform: Literal["tpu", "cuda"]
     name: str
@@ -39,7 +39,7 @@ class TopologyRequest(_Frozen):
 
 
 class CompileRequest(_Frozen):
-    """Compile the train step of this recipe and say what it needs."""
+    """The train step to compile."""
 
     recipe: Recipe
     architecture_config: dict[str, Any]
@@ -51,7 +51,7 @@ class CompileRequest(_Frozen):
 
 
 class StoredBytes(_Frozen):
-    """Bytes per device of what the step is given, by tree, from the shardings."""
+    """Bytes per device of the inputs of the step, by tree, from the shardings."""
 
     weights: int
     optimizer_state: int
@@ -59,7 +59,7 @@ class StoredBytes(_Frozen):
 
 
 class Refusal(_Frozen):
-    """The recipe cannot be compiled, whatever the memory: what is wrong and what to do."""
+    """Why a recipe cannot be compiled at any memory size, and what to do."""
 
     detail: str
     next_step: str
@@ -69,11 +69,11 @@ class CompiledStep(_Frozen):
     """The compiler's answer, per device."""
 
     fits: bool
-    """Whether the compiler found room. CPU and GPU compilers do not refuse: then it is always true."""
+    """Whether the compiler accepted the step. CPU and GPU compilers always do."""
     total_bytes: int
     stored: StoredBytes
     argument_bytes: int | None = None
-    """Absent, with the next three, when the step did not fit: the compiler then says the total only."""
+    """Absent, like the next three, when the step did not fit: the compiler then reports only the total."""
     undonated_bytes: int | None = None
     """Outputs that do not reuse the memory of an argument."""
     temporary_bytes: int | None = None
@@ -81,13 +81,13 @@ class CompiledStep(_Frozen):
     attention: str
     """The kernel and why it was chosen."""
     message: str | None = None
-    """What the compiler said when the step did not fit."""
+    """The compiler's message when the step did not fit."""
     compile_seconds: float
     compiler: str
     """Versions, e.g. `jax 0.10.2, libtpu 0.0.42.1`."""
 
 
-_MADE: tuple[Component, ...] = ("gradients", "activations", "logits")
+_ATTRIBUTED: tuple[Component, ...] = ("gradients", "activations", "logits")
 
 
 def attributed_components(
@@ -95,16 +95,16 @@ def attributed_components(
 ) -> tuple[dict[Component, int], str]:
     """Components that add up to the compiler's total, and a note on how exact each is.
 
-    The compiler reuses memory: a gradient may lie where an activation was. So its temporaries are one number;
-    it is shared out by the component model, and what the model does not explain stays `temporaries`.
+    The compiler reuses memory: a gradient may occupy the memory of an earlier activation. It therefore
+    reports temporaries as one number. The component model splits that number; the rest stays `temporaries`.
     """
     stored = compiled.stored
     undonated = compiled.undonated_bytes
     if undonated is None:
         undonated = estimated["undonated_copies"]
-    made = max(0, compiled.total_bytes - stored.weights - stored.optimizer_state - undonated)
-    modelled = {name: estimated[name] for name in _MADE}
-    scale = min(1.0, made / max(1, sum(modelled.values())))
+    transient = max(0, compiled.total_bytes - stored.weights - stored.optimizer_state - undonated)
+    modelled = {name: estimated[name] for name in _ATTRIBUTED}
+    scale = min(1.0, transient / max(1, sum(modelled.values())))
     shares = {name: int(size * scale) for name, size in modelled.items()}
     components: dict[Component, int] = {
         "weights": stored.weights,
@@ -123,6 +123,7 @@ def attributed_components(
 
 
 _ENGINES_DIR = Path(__file__).parents[1]
+_COMPILED_PACKAGES = ("jax", "weights", "planning")
 _COMPILERS = ("jax", "jaxlib", "libtpu", "jax-cuda12-plugin", "jax-cuda13-plugin", "optax")
 # Keys that the compiled step does not depend on.
 _SECTIONS = ("data", "training", "lora", "quantization", "sharding")
@@ -130,17 +131,17 @@ _UNRELATED_TRAINING = ("num_steps", "num_epochs", "seed", "learning_rate", "warm
 
 
 def cached_step(plans_dir: Path, request: CompileRequest) -> CompiledStep | None:
-    """What the compiler said before about the same step, with the same code and compiler."""
+    """The cached answer for the same step, code and compiler."""
     try:
         return CompiledStep.model_validate_json(_path(plans_dir, request).read_bytes())
     except (FileNotFoundError, ValidationError):
         return None
 
 
-def keep_step(plans_dir: Path, request: CompileRequest, step: CompiledStep) -> None:
-    """Remember what the compiler said."""
+def cache_step(plans_dir: Path, request: CompileRequest, step: CompiledStep) -> None:
+    """Cache the compiler's answer."""
     value = step.model_dump(mode="json")
-    write_json_atomically(_path(plans_dir, request), value, what="keeping a compiled plan")
+    write_json_atomically(_path(plans_dir, request), value, what="caching a compiled plan")
 
 
 def compiler_versions() -> str:
@@ -152,14 +153,14 @@ def _path(plans_dir: Path, request: CompileRequest) -> Path:
     identity = {
         "request": step_identity(request),
         "compiler": compiler_versions(),
-        "code": _code_hash(),
+        "code": code_hash(),
     }
     text = json.dumps(identity, sort_keys=True)
     return plans_dir / f"{hashlib.sha256(text.encode()).hexdigest()}.json"
 
 
 def step_identity(request: CompileRequest) -> dict[str, object]:
-    """What decides the compiled step: two recipes that agree in it have the same one."""
+    """Everything that decides the compiled step: recipes with equal identities compile to the same one."""
     value = request.model_dump(mode="json")
     recipe = {name: value["recipe"][name] for name in _SECTIONS}
     recipe["data"] = {"row_length": recipe["data"]["row_length"]}
@@ -169,17 +170,16 @@ def step_identity(request: CompileRequest) -> dict[str, object]:
     return value | {"recipe": recipe}
 
 
-def _code_hash() -> str:
-    """Of every file that can change the compiled step: the engine and the shapes it is built from."""
+def code_hash(engines_dir: Path = _ENGINES_DIR) -> str:
+    """SHA-256 over every file that can change the compiled step: the JAX engine, weights and planning."""
     files = [
-        *(_ENGINES_DIR / "jax").rglob("*.py"),
-        *(_ENGINES_DIR / "weights").glob("*.py"),
-        *(_ENGINES_DIR / "planning").glob("*.py"),
-        *_ENGINES_DIR.glob("*.py"),
+        *engines_dir.glob("*.py"),
+        *(file for package in _COMPILED_PACKAGES for file in (engines_dir / package).rglob("*.py")),
     ]
     digest = hashlib.sha256()
     for file in sorted(files):
-        digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+        path = file.relative_to(engines_dir).as_posix()
+        digest.update(path.encode() + b"\0" + file.read_bytes() + b"\0")
     return digest.hexdigest()
 
 
@@ -195,7 +195,7 @@ _GPU_PLUGINS = ("jax_plugins.xla_cuda12", "jax_plugins.xla_cuda13")
 
 @dataclass(frozen=True)
 class GpuParts:
-    """What decides which programs a GPU can run. From NVIDIA's data sheets and programming guide."""
+    """The properties that decide which programs a GPU can run, from NVIDIA's data sheets and guide."""
 
     num_cores: int
     units_per_core: int
@@ -218,7 +218,7 @@ _GPU_PARTS: Mapping[str, GpuParts] = {
 
 
 def require_compiler(target: Target) -> None:
-    """Refuse when this machine cannot compile for the target.
+    """Require the packages that compile for the target.
 
     Raises:
         MissingExtraError: A package is missing.
@@ -226,13 +226,13 @@ def require_compiler(target: Target) -> None:
     if not _is_installed("jax") or not _is_installed("optax"):
         raise MissingExtraError("Compiling a plan", extra="jax")
     if target.platform == "tpu" and not _is_installed("libtpu"):
-        raise MissingExtraError("Compiling for a TPU that is not there", extra="tpu-plan")
+        raise MissingExtraError("Compiling for an absent TPU", extra="tpu-plan")
     if target.platform == "gpu" and target.name != LOCAL and not any(map(_is_installed, _GPU_PLUGINS)):
-        raise MissingExtraError("Compiling for a GPU that is not there", extra="gpu-plan")
+        raise MissingExtraError("Compiling for an absent GPU", extra="gpu-plan")
 
 
 def topology_request(target: Target) -> TopologyRequest | None:
-    """The target as a compiler is told about it; None for the devices of this machine."""
+    """The target as the compiler describes it; None for the devices of this machine."""
     if target.topology is not None:
         bounds = list(target.topology.chips_per_host_bounds)
         return TopologyRequest(
@@ -250,7 +250,7 @@ def topology_request(target: Target) -> TopologyRequest | None:
 def gpu_target_config(target: Target) -> str:
     """The card as XLA:GPU reads it: a GpuTargetConfigProto in text form."""
     parts, capability = _GPU_PARTS[target.name], target.compute_capability or (0, 0)
-    # A block may use the shared memory of a core, less 1 KiB that the driver keeps; before Ampere all of it.
+    # A block may use the shared memory of a core, less 1 KiB for the driver; before Ampere, all of it.
     per_block = parts.shared_bytes_per_core - (_KIB if capability >= (8, 0) else 0)
     fields = {
         "threads_per_block_limit": 1024,
@@ -288,16 +288,16 @@ def compiler_environment(target: Target) -> dict[str, str]:
         "TPU_ACCELERATOR_TYPE": target.topology.accelerator_type,
         "TPU_WORKER_HOSTNAMES": "localhost",
         "TPU_WORKER_ID": "0",
-        # Else a second plan at the same time aborts on libtpu's lock file.
+        # Without it, a second concurrent plan aborts on libtpu's lock file.
         "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",
     }
 
 
 def assembler_directory() -> Path | None:
-    """Where the CUDA wheel keeps `ptxas`, which XLA:GPU looks for on the PATH; None without the wheel."""
-    found = find_spec("nvidia.cuda_nvcc") if _is_installed("nvidia") else None
-    places = list(found.submodule_search_locations or []) if found else []
-    return Path(places[0]) / "bin" if places else None
+    """The directory of the CUDA wheel with `ptxas`, which XLA:GPU looks up on the PATH; None without it."""
+    spec = find_spec("nvidia.cuda_nvcc") if _is_installed("nvidia") else None
+    locations = list(spec.submodule_search_locations or []) if spec else []
+    return Path(locations[0]) / "bin" if locations else None
 
 
 def _is_installed(package: str) -> bool:
@@ -310,15 +310,15 @@ _TICK_S = 0.2
 _SHOWN_CHARS = 2_000
 
 OnTick = Callable[[float], None]
-"""Told how many seconds the compiler has been at work."""
+"""Called with the seconds since the compiler started."""
 
 
 def compile_in_child(request: CompileRequest, target: Target, on_tick: OnTick) -> CompiledStep:
-    """Run the compiler to its end, or to Ctrl-C, which ends it too.
+    """Run the compiler until it finishes; Ctrl-C ends it too.
 
     Raises:
-        InvalidInputError: The recipe cannot run on this target, whatever its memory.
-        TunixRTError: It crashed, or failed for another reason than memory.
+        InvalidInputError: The recipe cannot run on this target at any memory size.
+        TunixRTError: The compiler crashed, or failed for a reason other than memory.
     """
     with tempfile.TemporaryDirectory(prefix="tunix-rt-plan-") as directory:
         answer, log = Path(directory) / "answer.json", Path(directory) / "log.txt"
@@ -329,7 +329,7 @@ def compile_in_child(request: CompileRequest, target: Target, on_tick: OnTick) -
             refusal = Refusal.model_validate_json(answer.read_bytes())
             raise InvalidInputError(refusal.detail, next_step=refusal.next_step)
         raise TunixRTError(
-            f"The compiler ended with code {code}: {_last_lines(log)}",
+            f"The compiler exited with code {code}: {_last_lines(log)}",
             next_step="Use --fast for the estimate alone, or report this with the recipe.",
         )
 
@@ -344,7 +344,7 @@ def _run(
             command, stdin=subprocess.PIPE, stdout=output, stderr=output, env=environment
         )
         try:
-            _send(child, request.model_dump_json().encode() + b"\n")
+            _send_request(child, request.model_dump_json().encode() + b"\n")
             while child.poll() is None:
                 on_tick(time.monotonic() - started)
                 time.sleep(_TICK_S)
@@ -354,14 +354,14 @@ def _run(
     return child.returncode
 
 
-def _send(child: "subprocess.Popen[bytes]", request: bytes) -> None:
-    """Send the request and leave the pipe open: its end tells the child that nobody waits any more."""
+def _send_request(child: "subprocess.Popen[bytes]", request: bytes) -> None:
+    """Send the request and leave the pipe open: the child exits when it closes."""
     assert child.stdin is not None
     try:
         child.stdin.write(request)
         child.stdin.flush()
     except BrokenPipeError:
-        return  # it died while starting; its log says why
+        return  # it exited during startup; its log has the reason
 
 
 def _environment(target: Target) -> dict[str, str]:
@@ -376,11 +376,11 @@ def _read_answer(answer: Path) -> CompiledStep:
         return CompiledStep.model_validate_json(answer.read_bytes())
     except ValidationError as error:
         raise TunixRTError(
-            f"The compiling process gave an answer that cannot be read: {error}",
+            f"The answer of the compiling process cannot be read: {error}",
             next_step="Use --fast for the estimate alone, or report this with the recipe.",
         ) from error
 
 
 def _last_lines(log: Path) -> str:
     text = log.read_text(encoding="utf-8", errors="replace").strip()
-    return text[-_SHOWN_CHARS:] or "it said nothing"
+    return text[-_SHOWN_CHARS:] or "no output"

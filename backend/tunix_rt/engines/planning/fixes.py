@@ -1,7 +1,7 @@
-"""The cheapest changes that make a recipe fit; memory errors with that advice.
+"""The cheapest changes that make a recipe fit, and memory errors that suggest them.
 
-Every suggestion is a real recipe: it is validated and estimated like any other. Single changes come first;
-several are combined only where one is not enough.
+Every suggestion is validated and estimated like any other recipe. Changes are combined only where a single
+one is not enough.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,45 +28,45 @@ _ROW_STEP = 128
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """Keys to set and what that does to the training."""
+    """Recipe keys to set, and their effect on the training."""
 
     kind: str
-    """Variants of one change have the same kind; a recipe takes one of them."""
+    """Variants of one change have the same kind; a recipe gets at most one of them."""
     values: Values
     cost: str
     harm: int
-    """0: the same training. The higher, the more another training it is."""
+    """0: the same training. The higher, the more the training differs."""
 
     @property
     def flags(self) -> str:
-        """As it is typed: `--set training.remat=block`."""
+        """As command-line options: `--set training.remat=block`."""
         return " ".join(f"--set {key}={_as_yaml(value)}" for key, value in self.values.items())
 
 
 def possible_changes(recipe: Recipe, target: Target, workload: Workload) -> list[Change]:
-    """Everything that could be changed in this recipe, stronger variants of a change after weaker ones."""
+    """Every possible change of this recipe, stronger variants after weaker ones."""
     plain = recipe.model_dump(mode="json")
     changes = [change for kind in _KINDS for change in kind(recipe, target, workload)]
     return [replace(change, values=_different(change.values, plain)) for change in changes]
 
 
 def _different(values: Values, plain: dict[str, Any]) -> Values:
-    """Leave out keys that have the value already."""
+    """Drop keys that already have the value."""
     return {key: value for key, value in values.items() if _value_at(plain, key) != value}
 
 
 def _value_at(plain: dict[str, Any], key: str) -> Any:
-    found: Any = plain
+    value: Any = plain
     for name in key.split("."):
-        found = found[name]
-    return found
+        value = value[name]
+    return value
 
 
 def changed_recipe(recipe: Recipe, values: Values) -> Recipe:
-    """The recipe with these dotted keys set, validated anew.
+    """The recipe with these dotted keys set, validated again.
 
     Raises:
-        ValidationError: The keys do not go with the rest of the recipe.
+        ValidationError: The values conflict with the rest of the recipe.
     """
     plain = recipe.model_dump(mode="json")
     for key, value in values.items():
@@ -84,7 +84,7 @@ def _as_yaml(value: JsonValue) -> str:
 
 def _donation(recipe: Recipe, target: Target, workload: Workload) -> Iterator[Change]:
     if not recipe.training.donate_buffers:
-        yield Change("donation", {"training.donate_buffers": True}, "nothing is lost", harm=0)
+        yield Change("donation", {"training.donate_buffers": True}, "no cost", harm=0)
 
 
 def _all_devices(recipe: Recipe, target: Target, workload: Workload) -> Iterator[Change]:
@@ -96,10 +96,10 @@ def _all_devices(recipe: Recipe, target: Target, workload: Workload) -> Iterator
         yield Change("devices", use_all, f"on {target.num_devices} devices", harm=0)
     else:
         by_tensor: Values = {"sharding.data": 1, "sharding.fsdp": 1, "sharding.tensor": "auto"}
-        cost = f"{target.num_devices} devices share every product"
+        cost = f"{target.num_devices} devices split every matrix product"
         yield Change("tensor", by_tensor, cost, harm=0)
         batch = target.num_devices * recipe.training.gradient_accumulation_steps
-        cost = f"{batch} rows a step instead of {recipe.training.batch_size}, on all devices"
+        cost = f"{batch} rows per step instead of {recipe.training.batch_size}, on all devices"
         yield Change("devices", {**use_all, "training.batch_size": batch}, cost, harm=3)
 
 
@@ -107,19 +107,19 @@ def _loss_chunks(recipe: Recipe, target: Target, workload: Workload) -> Iterator
     now = recipe.training.loss_chunk_tokens
     for chunk in (1024, 256):
         if now is None or chunk < now:
-            cost = "logits of fewer tokens at one time"
+            cost = "logits of fewer tokens at a time"
             yield Change("chunks", {"training.loss_chunk_tokens": chunk}, cost, harm=0)
 
 
 def _attention(recipe: Recipe, target: Target, workload: Workload) -> Iterator[Change]:
     if recipe.training.attention == "dense" and target.platform != "cpu":
-        cost = "the fused attention of the device, where it can serve"
+        cost = "the fused attention kernel of the device, where it can be used"
         yield Change("attention", {"training.attention": "auto"}, cost, harm=0)
 
 
 def _remat(recipe: Recipe, target: Target, workload: Workload) -> Iterator[Change]:
     if recipe.training.remat != "block":
-        cost = "layers are computed twice"
+        cost = "layers are recomputed in the backward pass"
         yield Change("remat", {"training.remat": "block"}, cost, harm=0)
 
 
@@ -137,7 +137,7 @@ def _row_length(recipe: Recipe, target: Target, workload: Workload) -> Iterator[
         return
     enough = -(-workload.longest_example // _ROW_STEP) * _ROW_STEP
     if enough < recipe.data.row_length:
-        cost = f"fewer tokens a step; every example still fits (longest: {workload.longest_example})"
+        cost = f"fewer tokens per step; every example still fits (longest: {workload.longest_example})"
         yield Change("row length", {"data.row_length": enough}, cost, harm=1)
 
 
@@ -155,7 +155,7 @@ def _precision(recipe: Recipe, target: Target, workload: Workload) -> Iterator[C
             "training.precision.weights": "bfloat16",
             "training.precision.stochastic_rounding": True,
         }
-        yield Change("weights", values, "bfloat16 weights, rounded at random so that they still move", harm=2)
+        yield Change("weights", values, "bfloat16 weights with stochastic rounding", harm=2)
     else:
         yield Change(
             "weights", {"training.precision.weights": "bfloat16"}, "frozen weights in bfloat16", harm=1
@@ -179,7 +179,7 @@ def _mode(recipe: Recipe, target: Target, workload: Workload) -> Iterator[Change
         cost = "trains adapters of rank 16 on frozen bfloat16 weights"
         yield Change("lora", {"training.mode": "lora", **frozen}, cost, harm=4)
     if recipe.training.mode != "qlora":
-        cost = "trains adapters on frozen weights of 4 bits"
+        cost = "trains adapters on frozen 4-bit weights"
         yield Change("qlora", {"training.mode": "qlora", **frozen}, cost, harm=5)
 
 
@@ -241,7 +241,7 @@ def find_fixes(
 
 
 def _ladders(changes: Sequence[Change]) -> Iterator[tuple[Change, ...]]:
-    """Everything that harms nothing, in its strongest variant, with one or two drastic changes on top."""
+    """All harmless changes in their strongest variant, with one or two harmful changes on top."""
     strongest = {change.kind: change for change in changes if change.harm == 0}
     drastic = [change for change in changes if change.harm > 0]
     for count in (1, 2):
@@ -255,7 +255,7 @@ def _cost(chosen: Sequence[Change]) -> str:
 
 
 class _Search:
-    """Collects combinations that fit, of which no part and no weaker variant is enough."""
+    """Collects minimal combinations of changes that fit."""
 
     def __init__(
         self, recipe: Recipe, architecture: Architecture, target: Target, engine: EngineName
@@ -274,7 +274,7 @@ class _Search:
                 self.found.append(fixed)
 
     def add_roomier(self, changes: Sequence[Change]) -> None:
-        """Where there are few ways, the cheapest of them with one more change, for more room."""
+        """If few fixes were found, add the cheapest one with one more change that saves memory."""
         cheapest = min(self.found, key=lambda fixed: fixed.rank, default=None)
         for change in changes:
             if cheapest is None or len(self.found) >= _MIN_FIXES:
@@ -284,7 +284,7 @@ class _Search:
                 self.found.append(more)
 
     def cheapened(self, chosen: tuple[Change, ...], changes: Sequence[Change]) -> tuple[Change, ...]:
-        """Leave out, one after the other, what is not needed, or take the weakest variant that fits."""
+        """Drop unneeded changes one by one, or replace them by the weakest variant that fits."""
         for change in chosen:
             others = tuple(other for other in chosen if other is not change)
             variants = [(*others, variant) for variant in changes if variant.kind == change.kind]
@@ -292,7 +292,7 @@ class _Search:
         return chosen
 
     def _fixed(self, chosen: tuple[Change, ...]) -> FixedRecipe | None:
-        """The changed recipe, if it is one and fits."""
+        """The changed recipe, if it is valid and fits."""
         if not chosen:
             return None
         values = {key: value for change in chosen for key, value in change.values.items()}
@@ -302,7 +302,7 @@ class _Search:
             recipe = changed_recipe(self._recipe, values)
             step = step_shape(recipe, self._architecture, self._target, self._engine)
         except (ValidationError, InvalidInputError):
-            return None  # not possible with the rest of this recipe, or on this target
+            return None  # invalid with the rest of this recipe, or on this target
         needed = sum(estimate_components(step).values())
         if needed > self._target.memory_bytes:
             return None
@@ -327,21 +327,21 @@ def with_advice(plan: Plan, question: PlanQuestion) -> Plan:
 
 
 def require_fit(plan: Plan, *, is_forced: bool) -> None:
-    """Raises DoesNotFitError when the plan says no and nobody insists."""
+    """Raise DoesNotFitError when the plan does not fit and is not forced."""
     if not (plan.fits or is_forced):
-        raise does_not_fit(plan, plan.reason)
+        raise insufficient_memory_error(plan, plan.reason)
 
 
-def does_not_fit(plan: Plan, problem: str) -> DoesNotFitError:
-    """The error with the advice of the plan."""
+def insufficient_memory_error(plan: Plan, problem: str) -> DoesNotFitError:
+    """The error, with the fixes of the plan as the next step."""
     return DoesNotFitError(
         problem,
-        next_step=f"{advice_of(plan)}plan.json has the figures by component; --force runs it all the same.",
+        next_step=f"{advice_of(plan)}plan.json has the figures by component; --force runs it anyway.",
     )
 
 
 def advice_of(plan: Plan) -> str:
-    """The cheapest changes as a sentence, with a space after it; nothing when none would help."""
+    """The cheapest changes as a sentence with a trailing space; empty when none would help."""
     advice = [f"{fix.change} ({_gib(fix.per_device_bytes)}: {fix.cost})" for fix in plan.fixes[:3]]
     return f"Any of these would make it fit: {'; '.join(advice)}. " if advice else ""
 
@@ -349,10 +349,10 @@ def advice_of(plan: Plan) -> str:
 def out_of_memory_error(
     plan: Plan, recipe: Recipe, error: Exception, *, saved_steps: Sequence[int]
 ) -> DoesNotFitError:
-    """Out of memory at run time, against what was planned, with the way to go on."""
-    said = str(error).splitlines()[0]
+    """The error of running out of memory, with the planned figures and how to resume."""
+    message = str(error).splitlines()[0]
     kept = f" The newest checkpoint is of step {saved_steps[-1]}." if saved_steps else ""
-    advice = does_not_fit(plan, "").next_step
+    advice = insufficient_memory_error(plan, "").next_step
     more_parts = _more_parts(recipe.training)
     if more_parts is not None:
         advice = (
@@ -361,13 +361,13 @@ def out_of_memory_error(
         )
     return DoesNotFitError(
         f"The device ran out of memory. Planned: {_gib(plan.per_device_bytes)} of "
-        f"{_gib(plan.limit_bytes)} a device ({plan.source}). The device said: {said}{kept}",
+        f"{_gib(plan.limit_bytes)} per device ({plan.source}). The device reported: {message}{kept}",
         next_step=advice,
     )
 
 
 def _more_parts(training: TrainingSection) -> int | None:
-    """The next finer division of a batch into whole rows; None when every part is one row already.
+    """The next larger number of gradient accumulation steps; None when every part is one row.
 
     Example:
         12 rows in 2 parts -> 3 parts

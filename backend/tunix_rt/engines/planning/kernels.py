@@ -1,17 +1,22 @@
-"""Which attention kernel and which compile mode a recipe gets, and why.
+"""The attention kernel and the compile mode of a recipe, with reasons.
+
+Kernels of the JAX engine:
 
 splash   TPU: fused, segments and windows, soft caps
 cudnn    NVIDIA GPU: fused, bfloat16, no soft caps
 dense    anywhere: plain products; the scores [B, N, T, T] exist in float32 for one layer at a time
 
-It fuses what lies between the matrix products (norms, rotations, gates, casts), each of which is otherwise a
-pass through the memory of the GPU. Every layer is compiled by itself, so one compilation serves all of them.
+Kernels of the torch engine:
 
 varlen   torch's own flash attention: NVIDIA GPU, bfloat16; knows segments and windows, and needs no mask
 flash    flash-attn, a package: the same, and soft caps
 cudnn    torch's attention by cuDNN alone: NVIDIA GPU, bfloat16, no soft caps
 sdpa     torch's attention by the best kernel that takes a mask, on any device; no soft caps
 dense    anywhere: plain products; the scores [B, N, T, T] exist in float32 for one layer at a time
+
+The torch engine compiles its layers to fuse the operations between matrix products (norms, rotations, gates,
+casts), each of which is otherwise a pass through GPU memory. Layers are compiled separately, so one
+compilation serves all of them.
 """
 
 from dataclasses import dataclass
@@ -31,7 +36,7 @@ _SPLASH_TOKENS, _SPLASH_HEAD = 128, 64
 
 @dataclass(frozen=True)
 class Setting:
-    """Where attention runs and on what shapes."""
+    """The device and the shapes of attention."""
 
     architecture: Architecture
     platform: Platform
@@ -40,46 +45,46 @@ class Setting:
     compute_capability: tuple[int, int] | None = None
     """Of the NVIDIA GPU, e.g. (9, 0) for Hopper; None where there is none."""
     num_tensor_shards: int = 1
-    """Devices that share the heads."""
+    """Devices that the heads are split over."""
 
 
 @dataclass(frozen=True)
-class Choice:
-    """A resolved kernel with its reason, for the log and the evidence."""
+class KernelChoice:
+    """A kernel and why it was chosen, for the log and the evidence."""
 
     kernel: Kernel
     reason: str
 
 
-def resolve_kernel(requested: AttentionKernel, setting: Setting) -> Choice:
-    """The kernel that a recipe's `training.attention` means here.
+def resolve_kernel(requested: AttentionKernel, setting: Setting) -> KernelChoice:
+    """Resolve `training.attention` of a recipe.
 
     Raises:
-        InvalidInputError: A kernel was asked for by name and cannot serve.
+        InvalidInputError: A kernel was requested by name and cannot be used.
     """
     if requested == "dense":
-        return Choice("dense", "the recipe asks for it")
+        return KernelChoice("dense", "the recipe asks for it")
     if requested != "auto":
         if obstacle := _obstacle(requested, setting):
             raise InvalidInputError(
                 f"training.attention {requested} cannot be used: {obstacle}.",
-                next_step="Set training.attention to auto, which takes the best kernel that can.",
+                next_step="Set training.attention to auto, which uses the best available kernel.",
             )
-        return Choice(requested, "the recipe asks for it")
+        return KernelChoice(requested, "the recipe asks for it")
     return _automatic(setting)
 
 
-def _automatic(setting: Setting) -> Choice:
+def _automatic(setting: Setting) -> KernelChoice:
     if setting.platform == "cpu":
-        return Choice("dense", "no fused kernel runs on CPU")
+        return KernelChoice("dense", "no fused kernel runs on CPU")
     fused: Kernel = "splash" if setting.platform == "tpu" else "cudnn"
     if obstacle := _obstacle(fused, setting):
-        return Choice("dense", f"{fused} cannot be used: {obstacle}")
-    return Choice(fused, f"the fused kernel of this {setting.platform.upper()}")
+        return KernelChoice("dense", f"{fused} cannot be used: {obstacle}")
+    return KernelChoice(fused, f"the fused kernel of this {setting.platform.upper()}")
 
 
 def _obstacle(kernel: Kernel, setting: Setting) -> str | None:
-    """Why the fused kernel cannot serve; None when it can."""
+    """Why the fused kernel cannot be used; None when it can."""
     return _splash_obstacle(setting) if kernel == "splash" else _cudnn_obstacle(setting)
 
 
@@ -123,13 +128,14 @@ _MIN_STEPS = 100
 
 
 FULL_DOTS, ADAPTER_DOTS = 0.5, 0.7
-"""What `remat: dots` keeps of what `remat: none` keeps. Seen on an H200 with Gemma 2B: full training 547
-samples/s in 52 GiB with 0.5, 590 in 63 with 0.7; LoRA, 2,304 tokens at a time, 655 with 0.7, 617 with 0.6."""
+"""The share of the activations of `remat: none` that `remat: dots` saves. Measured on an H200 with Gemma 2B:
+full training 547 samples/s in 52 GiB with 0.5, 590 in 63 with 0.7; LoRA, 2,304 tokens at a time, 655 with
+0.7, 617 with 0.6."""
 
 
 @dataclass(frozen=True)
 class Compiling:
-    """Whether the layers are compiled."""
+    """Whether the layers are compiled, and why."""
 
     is_on: bool
     reason: str
@@ -138,11 +144,11 @@ class Compiling:
         return f"layers are {'' if self.is_on else 'not '}compiled: {self.reason}"
 
 
-def kept_share(recipe: Recipe) -> float:
-    """Of the activations of a layer that the compiler would keep for speed alone, how many it may keep.
+def saved_share(recipe: Recipe) -> float:
+    """The share of the optional activations of a layer that the compiler may save for speed.
 
-    Frozen matrices need no inputs kept, so adapters can afford more under the same name. `block` keeps none
-    of them: whole layers are computed again, by engines/torch/remat.py.
+    Frozen matrices need no saved inputs, so adapters can afford a larger share. `block` saves none of them:
+    whole layers are recomputed, by engines/torch/model/compiled.py.
     """
     if recipe.training.remat != "dots":
         return 1.0
@@ -152,7 +158,7 @@ def kept_share(recipe: Recipe) -> float:
 def resolve_compiling(
     recipe: Recipe, platform: Platform, *, num_steps: int | None, num_processes: int = 1
 ) -> Compiling:
-    """Decide by the device, the recipe and the length of the run. None steps: not known yet, many."""
+    """Decide by device, recipe and number of steps; None means unknown, and counts as many."""
     if platform != "gpu":
         return Compiling(False, f"kernels of our own do not pay on a {platform}")
     if recipe.quantization is not None:
@@ -167,14 +173,14 @@ def resolve_compiling(
 TorchKernel = Literal["dense", "sdpa", "cudnn", "varlen", "flash"]
 
 TAKING_BORDERS: frozenset[TorchKernel] = frozenset({"varlen", "flash"})
-"""Kernels that take the borders of the segments and no mask."""
+"""Kernels that take segment boundaries instead of a mask."""
 
 _AMPERE = (8, 0)
 _LARGEST_HEAD = 256
 
 
 @dataclass(frozen=True)
-class TorchChoice:
+class TorchKernelChoice:
     """A resolved kernel with its reason, for the log and the evidence."""
 
     kernel: TorchKernel
@@ -188,37 +194,41 @@ def has_flash_attention() -> bool:
 
 def resolve_torch_kernel(
     requested: AttentionKernel, setting: Setting, *, has_flash: bool | None = None
-) -> TorchChoice:
-    """The kernel that a recipe's `training.attention` means here.
+) -> TorchKernelChoice:
+    """Resolve `training.attention` of a recipe for the torch engine.
 
     Raises:
-        InvalidInputError: A kernel was asked for by name and cannot serve.
+        InvalidInputError: A kernel was requested by name and cannot be used.
     """
     if requested == "auto":
         return _automatic_torch_kernel(setting, has_flash_attention() if has_flash is None else has_flash)
     if requested == "dense":
-        return TorchChoice("dense", "the recipe asks for it")
+        return TorchKernelChoice("dense", "the recipe asks for it")
     obstacle = "it runs on TPU only" if requested == "splash" else _torch_cudnn_obstacle(setting)
     if obstacle is not None:
         raise InvalidInputError(
             f"training.attention {requested} cannot be used: {obstacle}.",
-            next_step="Set training.attention to auto, which takes the best kernel that can"
+            next_step="Set training.attention to auto, which uses the best available kernel"
             + (", or use --engine jax." if requested == "splash" else "."),
         )
-    return TorchChoice("cudnn", "the recipe asks for it")
+    return TorchKernelChoice("cudnn", "the recipe asks for it")
 
 
-def _automatic_torch_kernel(setting: Setting, has_flash: bool) -> TorchChoice:
+def _automatic_torch_kernel(setting: Setting, has_flash: bool) -> TorchKernelChoice:
     is_capped = setting.architecture.attention_softcap is not None
     obstacle = "flash-attn is not installed" if is_capped and not has_flash else _fused_obstacle(setting)
     if setting.platform == "gpu" and obstacle is None:
         if is_capped:
-            return TorchChoice("flash", "the kernel for packed rows that has the soft cap of this model")
-        return TorchChoice("varlen", "the kernel of torch that computes the examples of a packed row alone")
+            return TorchKernelChoice(
+                "flash", "the kernel for packed rows that has the soft cap of this model"
+            )
+        return TorchKernelChoice(
+            "varlen", "the kernel of torch that computes the examples of a packed row alone"
+        )
     without_flash = f"; flash attention cannot be used: {obstacle}" if setting.platform == "gpu" else ""
     if is_capped:
-        return TorchChoice("dense", f"only it has the soft cap that this model needs{without_flash}")
-    return TorchChoice("sdpa", f"the best kernel of torch that takes a mask{without_flash}")
+        return TorchKernelChoice("dense", f"only it has the soft cap that this model needs{without_flash}")
+    return TorchKernelChoice("sdpa", f"the best kernel of torch that takes a mask{without_flash}")
 
 
 def _torch_cudnn_obstacle(setting: Setting) -> str | None:
@@ -230,7 +240,7 @@ def _torch_cudnn_obstacle(setting: Setting) -> str | None:
 
 
 def _fused_obstacle(setting: Setting) -> str | None:
-    """What flash attention and cuDNN have in common."""
+    """The common requirements of flash attention and cuDNN."""
     head_dim = setting.architecture.head_dim
     if setting.compute != "bfloat16":
         return f"it computes in bfloat16, and the recipe in {setting.compute}"

@@ -1,4 +1,4 @@
-"""Mesh shape, what torch cannot do, quantization block sizes."""
+"""Limits of recipes: mesh shapes, quantization block sizes, unsupported options of the torch engine."""
 
 from dataclasses import dataclass
 
@@ -27,13 +27,13 @@ class MeshShape:
 
 
 def mesh_shape(section: ShardingSection, num_devices: int) -> MeshShape:
-    """Give the `auto` axis what the others leave; without one, devices may be left over.
+    """Resolve the `auto` axis to the remaining devices; without one, devices may stay unused.
 
     Example:
         data 1, fsdp auto, tensor 2 on 8 devices -> MeshShape(data=1, fsdp=4, tensor=2)
 
     Raises:
-        InvalidInputError: The axes do not go into the devices.
+        InvalidInputError: The axes do not divide the devices.
     """
     sizes = {"data": section.data, "fsdp": section.fsdp, "tensor": section.tensor}
     fixed = 1
@@ -41,9 +41,9 @@ def mesh_shape(section: ShardingSection, num_devices: int) -> MeshShape:
         fixed *= size if isinstance(size, int) else 1
     is_auto = "auto" in sizes.values()
     if fixed > num_devices or (is_auto and num_devices % fixed):
-        asked = ", ".join(f"{name} {size}" for name, size in sizes.items())
+        axes = ", ".join(f"{name} {size}" for name, size in sizes.items())
         raise InvalidInputError(
-            f"A mesh of {asked} cannot be made of {num_devices} device{'s' * (num_devices != 1)}.",
+            f"A mesh of {axes} cannot be built from {num_devices} device{'s' * (num_devices != 1)}.",
             next_step="Set sharding so that the product of the axes divides the devices, or fsdp to auto.",
         )
     return MeshShape(
@@ -81,17 +81,17 @@ _USUAL_SIZES = (64, 32, 16, 8)
 
 
 def check_blocks(section: QuantizationSection, architecture: Architecture) -> None:
-    """Refuse a block size that does not fit every matrix of the layers.
+    """Require a block size that fits every matrix of the layers.
 
     Raises:
-        InvalidInputError: It does not divide the inputs of one.
+        InvalidInputError: It does not divide the inputs of a matrix.
     """
     for name, (num_inputs, _) in architecture.matrix_shapes.items():
         check_block(section, num_inputs, name)
 
 
 def check_block(section: QuantizationSection, num_inputs: int, name: str) -> None:
-    """The same for one matrix."""
+    """Require a block size that fits one matrix."""
     block_size = section.block_size
     if num_inputs % block_size == 0 and block_size % 2 == 0:
         return
@@ -107,10 +107,10 @@ _BFLOAT16_CAPABILITY = (8, 0)
 
 
 def require_torch_buffers(recipe: Recipe) -> None:
-    """Refuse a wish that would change nothing.
+    """Require donated buffers, the only mode of the torch engine.
 
     Raises:
-        InvalidInputError: The recipe wants old and new weights side by side.
+        InvalidInputError: The recipe turns donation off.
     """
     if not recipe.training.donate_buffers:
         raise InvalidInputError(
@@ -121,19 +121,19 @@ def require_torch_buffers(recipe: Recipe) -> None:
 
 
 def require_torch_mesh(recipe: Recipe, shape: MeshShape) -> None:
-    """Refuse what only the other engine shares between devices.
+    """Require a mesh that the torch engine supports.
 
     Raises:
-        InvalidInputError: The mesh has a tensor axis, or shares quantised weights.
+        InvalidInputError: The mesh has a tensor axis, or shards quantised weights.
     """
     if shape.tensor > 1:
         raise InvalidInputError(
-            f"sharding.tensor {shape.tensor}: the torch engine does not share products between devices.",
-            next_step="Set sharding.tensor to 1, or train with --engine jax, which does.",
+            f"sharding.tensor {shape.tensor}: the torch engine does not support tensor parallelism.",
+            next_step="Set sharding.tensor to 1, or train with --engine jax, which supports it.",
         )
     if shape.fsdp > 1 and recipe.training.mode == "qlora":
         raise InvalidInputError(
-            f"sharding.fsdp {shape.fsdp}: the torch engine cannot share quantised weights between devices.",
+            f"sharding.fsdp {shape.fsdp}: the torch engine cannot shard quantised weights.",
             next_step="Set sharding.fsdp to 1 and sharding.data to auto: every device then has a copy of "
             "the model.",
         )
@@ -142,10 +142,10 @@ def require_torch_mesh(recipe: Recipe, shape: MeshShape) -> None:
 def require_torch_format(
     compute: FloatFormat, device_kind: str, compute_capability: tuple[int, int] | None
 ) -> None:
-    """Refuse a number format that the device does not compute in; a CPU computes in all of them.
+    """Require a number format that the device computes in; a CPU computes in all of them.
 
     Raises:
-        InvalidInputError: bfloat16 on a card that has none, such as the T4.
+        InvalidInputError: bfloat16 on a card without it, such as the T4.
     """
     if compute == "bfloat16" and compute_capability is not None and compute_capability < _BFLOAT16_CAPABILITY:
         major, minor = compute_capability

@@ -1,29 +1,26 @@
 """Memory by component, calibrated per platform and engine.
 
-TPU: fitted to `benchmarks/results/compiled_steps.json`. GPU: to `benchmarks/results/measured_steps.json`.
-CPU: those of the TPU, whose program it shares.
+State that is stored between steps is counted exactly. The memory of the step itself depends on its phase, and
+the estimate is the largest phase. JAX engine:
 
-`python -m benchmarks.fit_torch_plan` writes the file from a grid of measured steps.
-
-Between steps: weights, optimizer state, and in full mode a copy of the layers' matrices that computes.
-The step makes the rest, operation by operation, and the peak is the largest of four moments:
-
-    loss       kept activations, logits of one chunk, gradient of the head and a copy that computes
-    turn       kept activations, gradient of the head, the last layer at work
-    end        gradients of all weights, the first layer at work, a second gradient of a tied embedding
-    update     gradients, copies of what is not float32
-
-What torch's allocator holds beyond that while there is room is not counted, nor is the context of CUDA: it
-lies in the share of the memory that a target leaves to the driver.
-
-What is stored between steps is counted exactly. What the step makes lives in three phases, and the peak is
-the largest of them:
-
-    loss       kept activations, logits of one chunk, gradient of the embedding
-    backward   kept activations, gradients of all layers, one layer at work
+    loss       saved activations, logits of one chunk, gradient of the embedding
+    backward   saved activations, gradients of all layers, one active layer
     update     gradients, the update of the largest matrix in float32
 
-How much of each is alive at one time is the compiler's choice; `calibration.py` holds what was fitted to it.
+How much of each is alive at a time is the compiler's choice. `CALIBRATIONS` was fitted to
+`benchmarks/results/compiled_steps.json` for TPUs and `benchmarks/results/measured_steps.json` for GPUs; CPUs
+run the same program as TPUs.
+
+Torch engine, which in full mode also stores a copy of the layers' matrices in the compute format:
+
+    loss       saved activations, logits of one chunk, gradient of the head and its copy in the compute format
+    turn       saved activations, gradient of the head, the last layer active
+    end        gradients of all weights, the first layer active, a second gradient of a tied embedding
+    update     gradients, copies of everything that is not float32
+
+`python -m benchmarks.fit_torch_plan` fits torch_calibration.json to a grid of measured steps. Memory that
+torch's allocator caches while there is room is not counted, nor is the CUDA context: it belongs to the share
+that a target leaves to the driver.
 """
 
 from dataclasses import dataclass, replace
@@ -40,35 +37,35 @@ from tunix_rt.engines.planning.types import Component
 
 @dataclass(frozen=True)
 class Calibration:
-    """How many of each thing live at the same time in a compiled step."""
+    """How many of each are alive at the same time in a compiled step."""
 
     logits: float
     """Tables of float32 logits: the logits, and a part of their gradient."""
     layer_at_work: float
     """Outputs of all matrices of one layer, forward and backward."""
     kept_by_dots: float
-    """What a layer keeps under `remat: dots`, in outputs of its seven matrices."""
+    """Saved by a layer under `remat: dots`, in outputs of its seven matrices."""
     kept_by_dots_with_adapters: float
-    """The same in LoRA modes, which keep the inputs of the adapters too."""
+    """The same in LoRA modes, which also save the inputs of the adapters."""
     kept_by_none: float
     """The same without remat."""
     kept_by_none_per_value: float
-    """Bytes for each value of a hidden state that a layer without remat keeps beside: norms are float32."""
+    """Additional bytes per value of a hidden state that a layer without remat saves: norms are float32."""
     cast_layers: float
     """Copies of the layers' matrices in the compute format."""
     gathered_layers: float
-    """Layers whose weights are collected at one time under FSDP."""
+    """Layers whose weights are gathered at a time under FSDP."""
     updated_at_once: float
     """Float32 copies of the largest matrix while Adafactor updates it."""
     updated_together: float
     """Float32 copies of all trained weights while Adafactor updates them on several devices."""
     program_bytes: int
     reuses_undonated: bool
-    """Whether memory of a new state serves as temporary memory before it is written."""
+    """Whether the memory of the new state serves as temporary memory until it is written."""
     is_unrolled: bool = False
-    """Whether layers are one straight text, not a loop."""
+    """Whether layers are unrolled, not a loop."""
     stacked_gradients: float = 0.0
-    """Copies of the layers' gradients when unrolled layers give them back as stacks."""
+    """Copies of the layers' gradients when unrolled layers return them as stacks."""
 
 
 _TPU = Calibration(
@@ -99,7 +96,7 @@ FILE = Path(__file__).with_name("torch_calibration.json")
 
 
 class TorchCoefficients(BaseModel):
-    """How many of each thing live at the same time in a step of torch."""
+    """How many of each are alive at the same time in a step of torch."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
     logits: float
@@ -107,15 +104,15 @@ class TorchCoefficients(BaseModel):
     layer_at_work: float
     """Outputs of all matrices of one layer, forward and backward."""
     layer_at_work_per_value: float
-    """Bytes for each value of a hidden state beside them: norms are float32."""
+    """Additional bytes per value of a hidden state: norms are float32."""
     kept_by_dots: float
-    """What a layer keeps under `remat: dots`, in outputs of its seven matrices."""
+    """Saved by a layer under `remat: dots`, in outputs of its seven matrices."""
     kept_by_none: float
     """The same without remat."""
     kept_by_none_per_value: float
-    """Bytes for each value of a hidden state that a layer without remat keeps beside."""
+    """Additional bytes per value of a hidden state that a layer without remat saves."""
     kept_compiled_by_dots: float
-    """What a compiled layer keeps under `remat: dots`, in outputs of its seven matrices."""
+    """Saved by a compiled layer under `remat: dots`, in outputs of its seven matrices."""
     kept_compiled_by_adapter_dots: float
     """The same with adapters."""
     kept_compiled_by_none: float
@@ -125,24 +122,24 @@ class TorchCoefficients(BaseModel):
 
 
 class TorchCalibration(BaseModel):
-    """Coefficients, and where they come from."""
+    """Coefficients and their source."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
     source: str
-    """The measurements, or what was assumed."""
+    """The measurements, or the assumption."""
     measured_on: str | None
-    """The target that was measured. None: nothing was."""
+    """The measured target; None if nothing was measured."""
     coefficients: TorchCoefficients
 
 
 @cache
 def torch_calibration() -> TorchCalibration:
-    """What the planner uses."""
+    """The calibration in torch_calibration.json."""
     return TorchCalibration.model_validate_json(FILE.read_bytes())
 
 
 def fitted_note(target: Target) -> str:
-    """Whether the figures for a target rest on runs of it."""
+    """Whether the figures of a target rest on measured runs."""
     calibration = torch_calibration()
     if target.name in (calibration.measured_on, LOCAL, "cpu"):
         return f"The component model of the torch engine: {calibration.source}."
@@ -152,9 +149,9 @@ def fitted_note(target: Target) -> str:
 Sizes = dict[Component, float]
 
 _UPDATED_NUMBERS = 1 << 26
-"""Numbers that AdamW updates at one time: engines/torch/optimizer.py."""
+"""Numbers that AdamW updates at a time, in engines/torch/training/optimizer.py."""
 _WORKSPACE_BYTES = 64 * 1024**2
-"""What cuBLAS asks of torch's allocator."""
+"""The workspace that cuBLAS allocates."""
 
 
 def estimate_torch_components(
@@ -181,7 +178,7 @@ def _loss(step: StepShape, fitted: TorchCoefficients) -> Sizes:
     tables = fitted.logits + has_cap  # the slope of the cap is a table of its own
     return {
         "gradients": _head_gradient(step) + step.compute_bytes * step.tokens * step.architecture.hidden_size,
-        "activations": _kept(step, fitted) + _masks(step),
+        "activations": _saved(step, fitted) + _masks(step),
         "logits": tables * 4 * step.scored_tokens * step.architecture.vocab_size,
         "temporaries": float(step.compute_bytes * step.num_head * step.is_cast),
     }
@@ -190,7 +187,7 @@ def _loss(step: StepShape, fitted: TorchCoefficients) -> Sizes:
 def _turn(step: StepShape, fitted: TorchCoefficients) -> Sizes:
     return {
         "gradients": _head_gradient(step),
-        "activations": _kept(step, fitted) + _masks(step) + _at_work(step, fitted),
+        "activations": _saved(step, fitted) + _masks(step) + _active_layer(step, fitted),
     }
 
 
@@ -198,7 +195,7 @@ def _end(step: StepShape, fitted: TorchCoefficients) -> Sizes:
     looked_up = step.weight_bytes * step.num_head * step.is_full
     return {
         "gradients": _gradients(step) + looked_up,
-        "activations": _masks(step) + _at_work(step, fitted),
+        "activations": _masks(step) + _active_layer(step, fitted),
     }
 
 
@@ -231,7 +228,7 @@ def _head_gradient(step: StepShape) -> float:
 
 
 def _gradients(step: StepShape) -> float:
-    """Each in the format of its parameter; summed in float32 over the parts of a batch."""
+    """Each in the format of its parameter; summed in float32 over gradient accumulation."""
     if not step.is_full:
         return 4.0 * step.num_trained / step.num_weight_parts
     layers = (4 if step.is_summed else _parameter_bytes(step)) * step.num_layer_matrices
@@ -239,7 +236,7 @@ def _gradients(step: StepShape) -> float:
 
 
 def _parameter_bytes(step: StepShape) -> int:
-    """Of the layers' matrices as they get gradients: working copies, or shared ones as they are stored."""
+    """Bytes of a weight of the layers' matrices: of working copies, or under FSDP of the stored weights."""
     return step.weight_bytes if step.mesh.fsdp > 1 else step.compute_bytes
 
 
@@ -250,22 +247,22 @@ def _working_copy(step: StepShape) -> float:
 
 
 def _gathered(step: StepShape) -> float:
-    """FSDP: embedding and head for the whole step, and two layers: one at work, the next on its way."""
+    """FSDP: embedding and head for the whole step, and two layers: the active one and the next."""
     if step.mesh.fsdp == 1:
         return 0.0
     layers = 2 * step.architecture.num_matrix_parameters_per_layer
     return float(step.compute_bytes * (step.num_embedding + layers))
 
 
-def _kept(step: StepShape, fitted: TorchCoefficients) -> float:
-    """What all layers keep for the backward pass."""
+def _saved(step: StepShape, fitted: TorchCoefficients) -> float:
+    """The activations that all layers save for the backward pass."""
     layers, values = step.architecture.num_layers, step.architecture.hidden_size * step.tokens
     inputs = layers * values * step.compute_bytes
     if step.recipe.training.remat == "block":
         return inputs
     is_dots = step.recipe.training.remat == "dots"
     if step.is_compiled:
-        share = _kept_when_compiled(step, fitted)
+        share = _saved_when_compiled(step, fitted)
         return inputs + layers * (share * _products(step) + _scores(step) * (not is_dots))
     if is_dots:
         return inputs + layers * fitted.kept_by_dots * _known_products(step) * _products(step)
@@ -273,15 +270,15 @@ def _kept(step: StepShape, fitted: TorchCoefficients) -> float:
     return inputs + layers * (outputs + fitted.kept_by_none_per_value * values)
 
 
-def _kept_when_compiled(step: StepShape, fitted: TorchCoefficients) -> float:
-    """In outputs of the seven matrices; of adapters, `dots` keeps more (engines/torch_compiling.py)."""
+def _saved_when_compiled(step: StepShape, fitted: TorchCoefficients) -> float:
+    """In outputs of the seven matrices; for adapters, `dots` saves more (`saved_share` in kernels.py)."""
     if step.recipe.training.remat == "none":
         return fitted.kept_compiled_by_none
     return fitted.kept_compiled_by_dots if step.is_full else fitted.kept_compiled_by_adapter_dots
 
 
 def _adapter_inputs(step: StepShape) -> float:
-    """What adapters keep to learn from: the inputs of their matrices, which frozen ones do without."""
+    """The saved inputs of the adapters' matrices; frozen matrices need none."""
     if step.recipe.lora is None:
         return 0.0
     widths = sum(step.architecture.matrix_shapes[target][0] for target in step.recipe.lora.targets)
@@ -289,35 +286,36 @@ def _adapter_inputs(step: StepShape) -> float:
 
 
 def _known_products(step: StepShape) -> int:
-    """How often `dots` keeps the outputs of the seven matrices.
+    """How many times `dots` saves the outputs of the seven matrices.
 
-    Adapters have outputs of their own; the products of quantised matrices are not known as such.
+    Adapters have outputs of their own; products of quantised matrices are not recognised.
     """
     return (step.recipe.quantization is None) + (step.recipe.lora is not None)
 
 
-def _at_work(step: StepShape, fitted: TorchCoefficients) -> float:
-    """Everything that one layer makes on its way, forward again and backward."""
+def _active_layer(step: StepShape, fitted: TorchCoefficients) -> float:
+    """All intermediates of one layer, recomputed forward and backward."""
     values = step.architecture.hidden_size * step.tokens
-    made = fitted.layer_at_work * _products(step) + fitted.layer_at_work_per_value * values
-    return made + 2 * _scores(step) + _adapter_inputs(step)
+    size = fitted.layer_at_work * _products(step) + fitted.layer_at_work_per_value * values
+    return size + 2 * _scores(step) + _adapter_inputs(step)
 
 
 def _products(step: StepShape) -> float:
     """Outputs of the seven matrices."""
     outputs = sum(num_outputs for _, num_outputs in step.architecture.matrix_shapes.values())
-    return float(step.compute_bytes * step.tokens * outputs)
+    return step.compute_bytes * step.tokens * outputs / step.mesh.tensor
 
 
 def _scores(step: StepShape) -> float:
     """[rows, heads, T, T] in float32, which only the dense kernel materialises."""
     if step.attention.kernel != "dense":
         return 0.0
-    return 4.0 * step.rows * step.architecture.num_heads * step.recipe.data.row_length**2
+    length = step.recipe.data.row_length
+    return 4.0 * step.rows * step.architecture.num_heads * length * length / step.mesh.tensor
 
 
 def _masks(step: StepShape) -> float:
-    """[rows, 1, T, T]: one byte for each kind of layer, and the numbers that a fused kernel makes of one."""
+    """[rows, 1, T, T]: one byte per kind of layer, and the additive mask that a fused kernel derives."""
     if step.attention.kernel in TAKING_BORDERS:
         return 0.0
     kinds = len({window is None for window in step.architecture.layer_windows})
@@ -337,7 +335,7 @@ def estimate_components(step: StepShape) -> dict[Component, int]:
     peak = max(phases, key=lambda phase: sum(phase.values()))
     undonated = undonated_bytes(step)
     if fitted.reuses_undonated and undonated:
-        # The memory of the new state is free until the update writes it.
+        # The memory of the new state is free until the update.
         left = max(0.0, 1 - undonated / max(1.0, sum(peak.values())))
         peak = {name: size * left for name, size in peak.items()}
     return {
@@ -352,7 +350,7 @@ def estimate_components(step: StepShape) -> dict[Component, int]:
 
 
 def undonated_bytes(step: StepShape) -> float:
-    """Without donation the new state stands beside the old one."""
+    """Without donation, the new state exists along with the old one."""
     if step.recipe.training.donate_buffers:
         return 0.0
     trained = step.num_trained * (step.weight_bytes if step.is_full else 4) / step.num_weight_parts
@@ -364,7 +362,7 @@ def _loss_phase(step: StepShape, fitted: Calibration) -> Sizes:
     embedding = step.num_head / step.num_weight_parts
     return {
         "gradients": 4 * embedding * step.is_full,
-        "activations": _jax_kept(step, fitted),
+        "activations": _jax_saved(step, fitted),
         "logits": fitted.logits * logits,
         "temporaries": _cast_layers(step, fitted) + step.compute_bytes * embedding * step.is_cast,
     }
@@ -379,7 +377,7 @@ def _backward_phase(step: StepShape, fitted: Calibration) -> Sizes:
         return {"gradients": _jax_gradients(step, fitted) + stacks, "activations": at_work}
     return {
         "gradients": _jax_gradients(step, fitted),
-        "activations": _jax_kept(step, fitted) + at_work,
+        "activations": _jax_saved(step, fitted) + at_work,
         "temporaries": _cast_layers(step, fitted) + _jax_gathered(step, fitted),
     }
 
@@ -403,7 +401,7 @@ def _copied_by_adafactor(step: StepShape, fitted: Calibration) -> float:
 
 
 def _jax_gradients(step: StepShape, fitted: Calibration) -> float:
-    """Of all layers at once, since the scan stacks them; summed in float32 over the parts of a batch."""
+    """Gradients of all layers, as the scan stacks them; summed in float32 over gradient accumulation."""
     if not step.is_full:
         return 4.0 * step.num_trained / step.num_weight_parts
     embedding = (step.weight_bytes + 4 * step.is_summed) * step.num_embedding
@@ -411,53 +409,39 @@ def _jax_gradients(step: StepShape, fitted: Calibration) -> float:
 
 
 def _layer_gradients(step: StepShape, fitted: Calibration) -> float:
-    # On a TPU a loop over the parts holds its old and its new sums at the same time; on a GPU, seen with a
-    # prototype only, they are added in place.
+    # On a TPU, the accumulation loop holds its old and its new sums at the same time. On a GPU they are added
+    # in place, which was seen only with a prototype.
     size = step.compute_bytes + (1 if fitted.is_unrolled else 2) * 4 * step.is_summed
     return size * step.num_layer_matrices / step.num_weight_parts
 
 
-def _jax_kept(step: StepShape, fitted: Calibration) -> float:
-    """What all layers keep for the backward pass."""
+def _jax_saved(step: StepShape, fitted: Calibration) -> float:
+    """The activations that all layers save for the backward pass."""
     layers, values = step.architecture.num_layers, step.architecture.hidden_size * step.tokens
     inputs = layers * values * step.compute_bytes
     if step.recipe.training.remat == "block":
         return inputs
     if step.recipe.training.remat == "dots":
         outputs = fitted.kept_by_dots if step.is_full else fitted.kept_by_dots_with_adapters
-        return inputs + layers * outputs * _jax_products(step)
-    outputs = fitted.kept_by_none * (_jax_products(step) + _jax_scores(step))
+        return inputs + layers * outputs * _products(step)
+    outputs = fitted.kept_by_none * (_products(step) + _scores(step))
     return inputs + layers * (outputs + fitted.kept_by_none_per_value * values)
 
 
 def _one_layer(step: StepShape) -> float:
-    """Everything that one layer makes on its way."""
-    return _jax_products(step) + _jax_scores(step)
-
-
-def _jax_products(step: StepShape) -> float:
-    """Outputs of the seven matrices."""
-    outputs = sum(num_outputs for _, num_outputs in step.architecture.matrix_shapes.values())
-    return step.compute_bytes * step.tokens * outputs / step.mesh.tensor
-
-
-def _jax_scores(step: StepShape) -> float:
-    """[rows, heads, T, T] in float32, which only the dense kernel materialises."""
-    if step.attention.kernel != "dense":
-        return 0.0
-    length = step.recipe.data.row_length
-    return 4.0 * step.rows * step.architecture.num_heads * length * length / step.mesh.tensor
+    """All intermediates of one layer."""
+    return _products(step) + _scores(step)
 
 
 def _cast_layers(step: StepShape, fitted: Calibration) -> float:
-    """The copy of the layers' matrices that computes, where they are stored in another format."""
+    """The copy of the layers' matrices in the compute format, if they are stored in another one."""
     if not step.is_full or not step.is_cast:
         return 0.0
     return fitted.cast_layers * step.compute_bytes * step.num_layer_matrices / step.num_weight_parts
 
 
 def _jax_gathered(step: StepShape, fitted: Calibration) -> float:
-    """Layers whose weights are collected from the other devices at one time."""
+    """Layers whose weights are gathered from the other devices at a time."""
     if step.mesh.fsdp == 1:
         return 0.0
     layer = step.architecture.num_matrix_parameters_per_layer

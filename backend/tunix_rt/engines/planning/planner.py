@@ -1,4 +1,4 @@
-"""Estimate or compiled figures, time, verdict."""
+"""Plans from estimated or compiled memory: figures, time, verdict."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ from tunix_rt.recipes.types import Recipe
 _NAMES: dict[Component, str] = {
     "weights": "weights",
     "optimizer_state": "optimizer state",
-    "undonated_copies": "copies because nothing is donated",
+    "undonated_copies": "undonated copies",
     "gradients": "gradients",
     "activations": "activations",
     "logits": "logits",
@@ -33,7 +33,7 @@ def gib(num_bytes: float) -> str:
 
 
 def verdict_reason(step: StepShape, target: Target, components: dict[Component, int]) -> str:
-    """Fits or not, how much of how much, and why it is that much."""
+    """The verdict: needed and available memory, and the largest components if it does not fit."""
     needed = sum(components.values())
     figure = f"{gib(needed)} of {gib(target.memory_bytes)} per device"
     if needed <= target.memory_bytes:
@@ -58,7 +58,7 @@ def _cause(name: Component, size: int, step: StepShape) -> str:
 
 @dataclass(frozen=True)
 class Efficiency:
-    """Share of the peak that large matrix products reach inside a training step, and how that is known."""
+    """Share of the peak FLOPs that a training step reaches, and its source."""
 
     share_of_peak: float
     source: str
@@ -71,7 +71,7 @@ _NOT_COMPILED = Efficiency(0.46, "measured on an H200 with Gemma 2B, layers not 
 
 
 def efficiency(step: StepShape) -> Efficiency:
-    """What is assumed for a step. Both engines were measured, and reach the same."""
+    """The assumed efficiency of a step. Both engines were measured, with equal results."""
     if step.platform != "gpu":
         return _ASSUMED
     if step.engine == "torch" and step.is_full and not step.is_compiled:
@@ -86,7 +86,7 @@ def flops_per_step(step: StepShape) -> float:
 
 
 def step_seconds(step: StepShape, target: Target) -> float:
-    """Products and communication side by side, then the update, which only moves memory."""
+    """Compute overlapped with communication, then the update, which is bound by memory bandwidth."""
     computing = flops_per_step(step) / step.mesh.num_devices
     computing /= target.peak_flops * efficiency(step).share_of_peak
     return max(computing, _communication_seconds(step, target)) + _update_seconds(step, target)
@@ -111,24 +111,24 @@ def _update_seconds(step: StepShape, target: Target) -> float:
 
 
 def timing_assumption(step: StepShape, target: Target) -> str:
-    """What the step time rests on, in one sentence."""
+    """The assumption behind the step time, in one sentence."""
     assumed = efficiency(step)
     return (
-        f"Step time: {assumed.share_of_peak:.0%} of {target.peak_flops / 1e12:,.4g} TFLOP/s a device "
+        f"Step time: {assumed.share_of_peak:.0%} of {target.peak_flops / 1e12:,.4g} TFLOP/s per device "
         f"({assumed.source}; peak: {target.speed_source})."
     )
 
 
 ESTIMATE_NOTE = "Memory comes from the component model, not from a compiler."
 UNDONATED_NOTE = (
-    "Until the update writes the undonated copies, gradients and activations live in their memory: only "
-    "what does not go in there is counted beside them."
+    "Until the update writes the undonated copies, gradients and activations use their memory: only what "
+    "does not fit there is counted in addition."
 )
 
 
 @dataclass(frozen=True)
 class PlanQuestion:
-    """What is to be planned."""
+    """The inputs of a plan."""
 
     recipe: Recipe
     architecture: Architecture
@@ -139,10 +139,10 @@ class PlanQuestion:
 
 
 def estimated_plan(question: PlanQuestion, *, notes: tuple[str, ...] = ()) -> Plan:
-    """The answer at once, from sizes alone.
+    """Plan from the component model alone, without a compiler.
 
     Raises:
-        InvalidInputError: The recipe cannot be laid over the target's devices.
+        InvalidInputError: The recipe cannot be split over the target's devices.
     """
     step = _step(question)
     own_notes = (ESTIMATE_NOTE,) if step.engine == "jax" else (ESTIMATE_NOTE, fitted_note(question.target))
@@ -150,7 +150,7 @@ def estimated_plan(question: PlanQuestion, *, notes: tuple[str, ...] = ()) -> Pl
 
 
 def compiled_plan(question: PlanQuestion, compiled: CompiledStep) -> Plan:
-    """The same with the compiler's figures for memory."""
+    """Plan with the compiler's memory figures."""
     step = _step(question)
     components, note = attributed_components(compiled, estimate_components(step))
     notes = (
@@ -162,7 +162,7 @@ def compiled_plan(question: PlanQuestion, compiled: CompiledStep) -> Plan:
 
 
 def with_fixes(plan: Plan, fixes: tuple[PlanFix, ...]) -> Plan:
-    """The plan with its advice."""
+    """The plan with these fixes."""
     return plan.model_copy(update={"fixes": fixes})
 
 

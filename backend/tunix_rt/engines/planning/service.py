@@ -12,9 +12,9 @@ from tunix_rt.datasets.service import chosen_split, get_dataset, iter_rows
 from tunix_rt.engines.planning.compile import (
     CompiledStep,
     CompileRequest,
+    cache_step,
     cached_step,
     compile_in_child,
-    keep_step,
     require_compiler,
     topology_request,
 )
@@ -41,7 +41,7 @@ _ASSUMED_FILL = 0.95
 
 
 def count_workload(settings: Settings, recipe: Recipe, model: ModelSource) -> Workload:
-    """Steps of the run; without the dataset or its tokenizer, what can be said and what is assumed.
+    """The steps of the run, counted or estimated, with the assumptions made.
 
     Nothing is downloaded: a tokenizer that is not on this machine is replaced by a stated assumption.
 
@@ -70,20 +70,20 @@ def count_workload(settings: Settings, recipe: Recipe, model: ModelSource) -> Wo
 def _without_dataset(recipe: Recipe) -> Workload:
     if recipe.training.num_steps is not None:
         return Workload(recipe.training.num_steps)
-    return Workload(assumptions=("No dataset is named (--dataset), so the total time is not known.",))
+    return Workload(assumptions=("No dataset is given (--dataset), so the total time is unknown.",))
 
 
 def _local_tokenizer(recipe: Recipe, model: ModelSource) -> Tokenizer | None:
     try:
         return load_tokenizer(tokenizer_source(recipe.model, model, online=False), online=False)
     except TunixRTError:
-        return None  # the caller says what is assumed in its place
+        return None  # the caller states the assumption used instead
 
 
 def _from_characters(recipe: Recipe, num_examples: int, mean_chars: float) -> Workload:
     basis = (
-        f"{_CHARS_PER_TOKEN} characters a token and {_TOKENS_AROUND} tokens of markup and template, "
-        "because the tokenizer is not on this machine"
+        f"{_CHARS_PER_TOKEN} characters per token and {_TOKENS_AROUND} tokens of markup and template, "
+        "as the tokenizer is not on this machine"
     )
     return _extrapolated(recipe, num_examples, mean_chars / _CHARS_PER_TOKEN + _TOKENS_AROUND, basis)
 
@@ -108,7 +108,7 @@ def _counted(recipe: Recipe, examples: Sequence[EncodedExample], *, pad_id: int)
     batches = Batches(examples, settings, pad_id=pad_id)
     longest = max(map(len, examples))
     counted = (
-        f"{batches.num_examples:,} examples fill {batches.num_batches_per_epoch:,} batches an epoch, "
+        f"{batches.num_examples:,} examples fill {batches.num_batches_per_epoch:,} batches per epoch, "
         f"{batches.fill_ratio:.0%} full."
     )
     return Workload(_num_steps(recipe, batches.num_batches_per_epoch), longest, (counted,))
@@ -123,21 +123,21 @@ def _num_steps(recipe: Recipe, batches_per_epoch: int) -> int:
 
 @dataclass(frozen=True)
 class PlanOptions:
-    """How far to go."""
+    """Options of a plan."""
 
     is_fast: bool = False
-    """Stop at the estimate."""
+    """Estimate only."""
     verifies_fixes: bool = False
-    """Compile the advice too."""
+    """Compile the fixes too."""
     session_seconds: float | None = None
     engine: EngineName = "jax"
     online: bool = True
-    """Whether the hub may be asked for the shape of a model that is not known here."""
+    """Whether the hub may be queried for the config of an unknown model."""
 
 
 @dataclass(frozen=True)
 class PlanProgress:
-    """Told what happens while the compiler works."""
+    """Callbacks while the compiler runs."""
 
     on_estimate: Callable[[Plan], None] = lambda plan: None
     on_compiling: Callable[[str, float], None] = lambda what, elapsed_s: None
@@ -153,7 +153,7 @@ def plan_recipe(
     """Plan a recipe for a target.
 
     Raises:
-        InvalidInputError: The recipe cannot be laid over the devices of the target.
+        InvalidInputError: The recipe cannot be split over the devices of the target.
     """
     model = resolve_model(recipe.model, online=options.online, needs_weights=False)
     workload = count_workload(settings, recipe, model)
@@ -173,22 +173,22 @@ def plan_recipe(
 
 
 def _why_not_compiled(question: PlanQuestion) -> str | None:
-    """Why the estimate must do; None when this machine can compile for the target."""
+    """Why the step is not compiled; None when this machine can compile for the target."""
     if question.engine == "torch":
-        return "No compiler was asked: torch compiles nothing ahead of time."
+        return "Not compiled: torch compiles nothing ahead of time."
     try:
         require_compiler(question.target)
     except MissingExtraError as error:
-        return f"No compiler was asked: {error.detail} {error.next_step}"
+        return f"Not compiled: {error.detail} {error.next_step}"
     step = step_shape(question.recipe, question.architecture, question.target)
     if step.attention.kernel == "cudnn" and topology_request(question.target) is not None:
-        return "No compiler was asked: the attention kernel of cuDNN is compiled only where the GPU is."
+        return "Not compiled: the attention kernel of cuDNN compiles only on a machine with the GPU."
     return None
 
 
 @dataclass(frozen=True)
 class _Compiler:
-    """Asks the cache, then the compiler."""
+    """Compiles steps through the cache."""
 
     plans_dir: Path
     model: ModelSource
@@ -203,13 +203,13 @@ class _Compiler:
             num_devices=self.target.num_devices,
             topology=topology_request(self.target),
         )
-        known = cached_step(self.plans_dir, request)
-        if known is not None:
-            return known
+        cached = cached_step(self.plans_dir, request)
+        if cached is not None:
+            return cached
         step = compile_in_child(
             request, self.target, lambda elapsed_s: self.progress.on_compiling(what, elapsed_s)
         )
-        keep_step(self.plans_dir, request, step)
+        cache_step(self.plans_dir, request, step)
         return step
 
 

@@ -1,7 +1,7 @@
 """Sizes, FLOPs and stored bytes of one training step.
 
-A product of [m, k] with [k, n] is 2 m k n. Per trained token and weight that is 2 forward, 2 for the gradient
-of the input and 2 for the gradient of the weight, which frozen weights do without.
+A product of [m, k] and [k, n] takes 2 m k n FLOPs. Per token and weight that is 2 forward, 2 for the gradient
+of the input and 2 for the gradient of the weight, which frozen weights do not need.
 """
 
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ from functools import cached_property
 
 from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.engines.planning.kernels import (
-    Choice,
+    KernelChoice,
     Setting,
-    TorchChoice,
+    TorchKernelChoice,
     resolve_compiling,
     resolve_kernel,
     resolve_torch_kernel,
@@ -31,21 +31,21 @@ from tunix_rt.recipes.types import FloatFormat, Recipe
 
 
 def model_flops_per_token(architecture: Architecture, recipe: Recipe) -> float:
-    """What a step must compute for a token that is trained, however it does it."""
+    """FLOPs that a trained token requires, however they are computed."""
     trains_weights = recipe.training.mode == "full"
     per_weight = 6 if trains_weights else 4
     adapters = 0 if recipe.lora is None else 6 * num_adapter_parameters(architecture, recipe)
     matrices = per_weight * num_product_parameters(architecture)
-    # The two products of attention have no weights: both inputs need a gradient in every mode.
+    # The two products of attention have no weights, but both inputs need a gradient in every mode.
     return matrices + adapters + 3 * attention_flops_per_token(architecture, recipe.data.row_length)
 
 
 def model_flops(
     architecture: Architecture, recipe: Recipe, *, num_tokens: int, num_trained_tokens: int
 ) -> float:
-    """What a step must compute: the numerator of the model FLOPs utilisation (MFU).
+    """FLOPs that a step requires: the numerator of the model FLOPs utilisation (MFU).
 
-    Tokens of prompts need no logits; counting them would praise work that is never done.
+    Prompt tokens need no logits, so their logits are not counted.
     """
     per_weight = 6 if recipe.training.mode == "full" else 4
     head = per_weight * architecture.vocab_size * architecture.hidden_size
@@ -54,7 +54,7 @@ def model_flops(
 
 
 def executed_flops_per_token(architecture: Architecture, recipe: Recipe) -> float:
-    """The same with what `remat: block` computes twice: the forward pass of every layer."""
+    """FLOPs per token with recomputation: `remat: block` runs the forward pass of every layer twice."""
     flops = model_flops_per_token(architecture, recipe)
     if recipe.training.remat != "block":
         return flops
@@ -63,7 +63,7 @@ def executed_flops_per_token(architecture: Architecture, recipe: Recipe) -> floa
 
 
 def num_product_parameters(architecture: Architecture) -> int:
-    """Weights that every token is multiplied with: the matrices of the layers and the output embedding."""
+    """Weights in matrix products of every token: the layers' matrices and the output embedding."""
     layers = architecture.num_layers * architecture.num_matrix_parameters_per_layer
     return layers + architecture.vocab_size * architecture.hidden_size
 
@@ -92,25 +92,25 @@ NUM_BYTES: dict[FloatFormat, int] = {"float32": 4, "bfloat16": 2}
 
 @dataclass(frozen=True)
 class StepShape:
-    """One recipe on one mesh; everything is counted per device."""
+    """The sizes of a step of one recipe on one mesh, per device."""
 
     recipe: Recipe
     architecture: Architecture
     mesh: MeshShape
     platform: Platform
     rows: int
-    """Rows that are computed at one time."""
-    attention: Choice | TorchChoice
+    """Rows computed at a time."""
+    attention: KernelChoice | TorchKernelChoice
     engine: EngineName = "jax"
 
     @property
     def tokens(self) -> int:
-        """Tokens that are computed at one time."""
+        """Tokens computed at a time."""
         return self.rows * self.recipe.data.row_length
 
     @cached_property
     def scored_tokens(self) -> int:
-        """Tokens whose logits exist at one time; the JAX engine walks whole columns of the batch."""
+        """Tokens whose logits exist at a time; the JAX engine processes whole columns of the batch."""
         chunk = self.recipe.training.loss_chunk_tokens
         if chunk is None:
             return self.tokens
@@ -130,12 +130,12 @@ class StepShape:
 
     @property
     def is_full(self) -> bool:
-        """Whether all weights are trained, not adapters."""
+        """Whether all weights are trained, not just adapters."""
         return self.recipe.training.mode == "full"
 
     @property
     def num_weight_parts(self) -> int:
-        """Devices that share one copy of the weights."""
+        """Devices that one copy of the weights is sharded over."""
         return self.mesh.fsdp * self.mesh.tensor
 
     @property
@@ -160,13 +160,13 @@ class StepShape:
 
     @cached_property
     def num_embedding(self) -> int:
-        """Weights of the embedding and, where it is another matrix, the head; over all devices."""
+        """Weights of the embedding and of an untied head, over all devices."""
         copies = 1 if self.architecture.is_embedding_tied else 2
         return copies * self.architecture.vocab_size * self.architecture.hidden_size
 
     @property
     def num_head(self) -> int:
-        """Weights of the matrix that makes the logits, over all devices."""
+        """Weights of the output embedding, over all devices."""
         return self.architecture.vocab_size * self.architecture.hidden_size
 
     @cached_property
@@ -182,14 +182,14 @@ class StepShape:
 
     @cached_property
     def num_trained(self) -> int:
-        """Weights that change, over all devices."""
+        """Trained weights, over all devices."""
         if self.is_full:
             return self.architecture.num_parameters
         return num_adapter_parameters(self.architecture, self.recipe)
 
     @cached_property
     def num_factors(self) -> int:
-        """Numbers that Adafactor keeps: a row and a column per matrix, a number per weight of a norm."""
+        """Numbers in Adafactor's state: a row and a column per matrix, one per weight of a norm."""
         if not self.is_full:
             rank = self.recipe.lora.rank if self.recipe.lora else 0
             targets = self.recipe.lora.targets if self.recipe.lora else ()
@@ -207,9 +207,9 @@ def step_shape(
     """The step of a recipe on a target, as an engine runs it.
 
     Raises:
-        InvalidInputError: The mesh or the rows do not go into the target's devices, the attention kernel
-            that the recipe names cannot serve there, the matrices cannot be quantised in such blocks, or the
-            engine cannot do it.
+        InvalidInputError: The mesh or the rows cannot be split over the target's devices, the requested
+            attention kernel cannot be used there, the quantization blocks do not divide the matrices, or the
+            engine does not support the recipe.
     """
     if recipe.quantization is not None:
         check_blocks(recipe.quantization, architecture)
@@ -241,7 +241,7 @@ def _require_torch(recipe: Recipe, mesh: MeshShape, target: Target) -> None:
 
 
 def stored_weight_bytes(step: StepShape) -> float:
-    """All weights that stay in memory between steps: frozen ones, trained ones, adapters."""
+    """Weights stored between steps: frozen ones, trained ones, adapters."""
     if step.is_full:
         return step.num_trained * step.weight_bytes / step.num_weight_parts
     others = (step.architecture.num_parameters - step.num_layer_matrices) * step.weight_bytes
@@ -252,7 +252,7 @@ def stored_weight_bytes(step: StepShape) -> float:
 def _frozen_matrix_bytes(step: StepShape) -> float:
     quantization = step.recipe.quantization
     if quantization is None:
-        # Torch multiplies numbers of one format only: frozen matrices are held in the one that computes.
+        # Torch multiplies numbers of one format only, so frozen matrices are stored in the compute format.
         return step.compute_bytes if step.engine == "torch" else step.weight_bytes
     code = {"nf4": 0.5, "int8": 1.0}[quantization.format]
     return code + 4 / quantization.block_size

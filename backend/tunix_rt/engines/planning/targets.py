@@ -1,4 +1,4 @@
-"""Known hardware and this machine as plan targets."""
+"""Plan targets: known hardware and this machine."""
 
 import os
 import shutil
@@ -13,7 +13,7 @@ Platform = Literal["cpu", "gpu", "tpu"]
 
 GIB = 1024**3
 GPU_MEMORY_FRACTION = 0.92
-"""Share of a GPU's memory that the engine's allocator takes; the driver and its libraries keep the rest."""
+"""Share of a GPU's memory for the engine's allocator; the rest is for the driver and its libraries."""
 
 LOCAL = "local"
 CPU = "cpu"
@@ -21,7 +21,7 @@ CPU = "cpu"
 
 @dataclass(frozen=True)
 class TpuTopology:
-    """How the TPU compiler names a slice that is not there."""
+    """The TPU compiler's name for an absent slice."""
 
     name: str
     accelerator_type: str
@@ -30,27 +30,27 @@ class TpuTopology:
 
 @dataclass(frozen=True)
 class Target:
-    """Some devices of one kind. All figures are per device."""
+    """Devices of one kind. All figures are per device."""
 
     name: str
     description: str
     platform: Platform
     num_devices: int
     memory_bytes: int
-    """What a program may use, not what is printed on the box."""
+    """Memory that a program may use, not the nominal size."""
     memory_source: str
     peak_flops: float
     """Dense bfloat16 matrix products a second; float32 where the device has no bfloat16 units."""
     bytes_per_s: float
     """Between memory and cores."""
     link_bytes_per_s: float
-    """To the other devices; 0 for a device that is alone."""
+    """To the other devices; 0 for a single device."""
     speed_source: str
     device_kind: str
-    """What JAX calls the device, or how that name begins."""
+    """JAX's name of the device, or its prefix."""
     topology: TpuTopology | None = None
     compute_capability: tuple[int, int] | None = None
-    """Of an NVIDIA GPU; decides which kernels it can run."""
+    """Of an NVIDIA GPU; decides which kernels it supports."""
     notes: tuple[str, ...] = ()
 
 
@@ -129,12 +129,12 @@ _KNOWN = (
     _gpu("h200", _GpuCard("NVIDIA H200", (9, 0), 143_771, 989.4, 4800)),
 )
 TARGETS = {target.name: target for target in _KNOWN}
-"""Targets that need not be at hand, by name."""
+"""Targets that need not be present, by name."""
 TARGET_NAMES = (CPU, LOCAL, *TARGETS)
 
 
 def known_target(name: str) -> Target:
-    """A target by its name; `cpu` and `local` depend on this machine and are found elsewhere.
+    """A known target by name; `find_target` resolves `cpu` and `local`.
 
     Raises:
         InvalidInputError: There is no such target, or it depends on this machine.
@@ -143,7 +143,7 @@ def known_target(name: str) -> Target:
         return TARGETS[name]
     if name in TARGET_NAMES:
         raise InvalidInputError(
-            f"The target {name!r} is this machine, and the figures of a known one are needed.",
+            f"The target {name!r} is this machine; a known target is required.",
             next_step=f"Choose one of {', '.join(TARGETS)}.",
         )
     raise InvalidInputError(
@@ -153,7 +153,7 @@ def known_target(name: str) -> Target:
 
 
 def target_of_device_kind(kind: str) -> Target | None:
-    """The known target whose devices JAX, or nvidia-smi, calls by this name; None for others.
+    """The known target with this JAX or nvidia-smi device name; None for others.
 
     Example:
         "NVIDIA H100 80GB HBM3" -> h100
@@ -162,7 +162,7 @@ def target_of_device_kind(kind: str) -> Target | None:
     return next((target for target in _KNOWN if f"{words} ".startswith(f"{target.device_kind} ")), None)
 
 
-# Two 256-bit units, each a fused multiply-add of 8 floats, at 2.5 GHz: the order of a server core.
+# Two 256-bit FMA units of 8 floats at 2.5 GHz: the order of magnitude of a server core.
 _FLOPS_PER_CORE = 80e9
 _BYTES_PER_S = 20e9
 _NVIDIA_SMI_TIMEOUT_S = 5
@@ -207,7 +207,7 @@ def _available_memory() -> int:
 
 
 def _local_gpu() -> Target | None:
-    """The NVIDIA GPUs that nvidia-smi lists, when they are of a known kind."""
+    """The NVIDIA GPUs that nvidia-smi lists, if their kind is known."""
     if shutil.which("nvidia-smi") is None:
         return None
     query = ["nvidia-smi", "--query-gpu=name,memory.total", "--format=csv,noheader,nounits"]
@@ -230,7 +230,7 @@ _UNKNOWN_CARD = "t4"
 
 
 class Devices(Protocol):
-    """What both engines know of the devices that they have chosen. As text: what, how many, and why."""
+    """The chosen devices of a run, in both engines. As text: kind, number and reason."""
 
     @property
     def platform(self) -> Platform:
@@ -238,22 +238,22 @@ class Devices(Protocol):
 
     @property
     def kind(self) -> str:
-        """What they are, e.g. `NVIDIA H200`."""
+        """Their kind, e.g. `NVIDIA H200`."""
 
     @property
     def count(self) -> int:
-        """How many, over all processes."""
+        """Their number, over all processes."""
 
     @property
     def memory_bytes(self) -> int | None:
-        """What one of them offers; None when it does not tell."""
+        """Memory of one device; None when it is not reported."""
 
     def peak_memory_bytes(self) -> int | None:
-        """The most that one device of this process has used so far; on a CPU, the process."""
+        """Peak memory of one device of this process so far; on a CPU, of the process."""
 
 
 def device_target(devices: Devices) -> Target:
-    """The devices at hand as a target: their own memory, and the speed of their kind."""
+    """The devices of a run as a target: their own memory, and the speed of their kind."""
     target = cpu_target() if devices.platform == "cpu" else target_of_device_kind(devices.kind)
     if target is None:
         target = replace(
@@ -272,6 +272,6 @@ def device_target(devices: Devices) -> Target:
 
 
 def peak_flops(devices: Devices) -> float | None:
-    """What all devices together could do at best; None where no figure is known, as for a CPU."""
+    """Peak FLOPs of all devices together; None if unknown, as for a CPU."""
     target = None if devices.platform == "cpu" else target_of_device_kind(devices.kind)
     return None if target is None else target.peak_flops * devices.count

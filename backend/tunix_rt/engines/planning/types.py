@@ -15,10 +15,10 @@ Component = Literal[
 COMPONENT_MEANINGS: dict[Component, str] = {
     "weights": "stored weights, adapters included",
     "optimizer_state": "moments of the optimizer",
-    "undonated_copies": "new weights and optimizer state beside the old ones",
+    "undonated_copies": "new weights and optimizer state next to the old ones",
     "gradients": "gradients of the trained weights",
-    "activations": "kept for the backward pass, and one layer at work",
-    "logits": "logits of the tokens that are scored at one time",
+    "activations": "saved for the backward pass, and those of the active layer",
+    "logits": "logits of the tokens scored at a time",
     "temporaries": "weights cast or gathered for compute, and the rest",
 }
 
@@ -50,9 +50,9 @@ class Plan(_Frozen):
     per_device_bytes: Bytes
     limit_bytes: Bytes
     components: dict[Component, Bytes]
-    """Adds up to per_device_bytes."""
+    """They add up to per_device_bytes."""
     source: PlanSource
-    """Where per_device_bytes comes from; the notes say which components are exact."""
+    """The source of per_device_bytes; the notes list the exact components."""
     reason: str
     """The verdict in one sentence."""
     num_devices: int
@@ -62,7 +62,7 @@ class Plan(_Frozen):
     tokens_per_step: int
     flops_per_step: float
     step_seconds: float
-    """Always an estimate; the assumptions say of what."""
+    """Always an estimate; see the assumptions."""
     num_steps: int | None = None
     """Absent when the recipe asks for epochs of a dataset that is not known here."""
     total_seconds: float | None = None

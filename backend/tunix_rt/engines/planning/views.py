@@ -13,11 +13,11 @@ from tunix_rt.engines.planning.types import COMPONENT_MEANINGS, Plan, PlanFix
 
 _BAR_WIDTH = 40
 _WIDE = 130
-"""Columns from which there is room to say what each component is."""
+"""Terminal width from which the meaning of each component is shown."""
 
 
 class CompilingLine:
-    """A line that says how long the compiler has been at work; silent without a terminal."""
+    """A status line with the elapsed time of the compiler; silent without a terminal."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -33,7 +33,7 @@ class CompilingLine:
             self._status.stop()
 
     def update(self, what: str, elapsed_s: float) -> None:
-        """Show what is compiled and for how long."""
+        """Show what is being compiled and for how long."""
         if not self._console.is_terminal:
             return
         if self._status is None:
@@ -43,13 +43,13 @@ class CompilingLine:
 
 
 def print_estimate(plan: Plan, console: Console) -> None:
-    """The answer at once, while the compiler works."""
+    """Print the estimate while the compiler runs."""
     if console.is_terminal:
         console.print(f"estimate: {plan.reason}", markup=False, highlight=False, style="dim")
 
 
 def print_plan(plan: Plan, console: Console) -> None:
-    """Verdict first, then memory, time, advice and what it all rests on."""
+    """Print verdict, memory, time, fixes and assumptions."""
     console.print(_headline(plan))
     console.print(_components(plan, is_wide=console.width >= _WIDE))
     console.print(_time(plan), highlight=False)
@@ -106,7 +106,7 @@ def _time(plan: Plan) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A duration for people.
+    """A duration for display.
 
     Example:
         0.0312 -> "31 ms", 5400 -> "1.5 h"
@@ -121,9 +121,9 @@ def duration(seconds: float) -> str:
 
 def _print_fixes(plan: Plan, console: Console) -> None:
     if not plan.fixes:
-        console.print("No change of this recipe makes it fit: use a smaller model or a larger target.")
+        console.print("No change to this recipe makes it fit: use a smaller model or a larger target.")
         return
-    console.print("What makes it fit, cheapest first:", style="bold")
+    console.print("Changes that make it fit, cheapest first:", style="bold")
     for fix in plan.fixes:
         console.print(f"  {fix.change}", markup=False, highlight=False)
         console.print(f"      {_fix_figures(fix)}; {fix.cost}", markup=False, highlight=False, style="dim")

@@ -1,4 +1,4 @@
-"""TorchEngine: from a job to trained, exported weights."""
+"""The torch engine: training, generation and exports."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -7,14 +7,11 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from tunix_rt.base.signals import StopRequest, stop_requests
-from tunix_rt.engines.export import AskedFormat
+from tunix_rt.base.signals import stop_requests
+from tunix_rt.engines.export import RequestedFormat
 from tunix_rt.engines.generation.base import Generator, GeneratorRequest
-from tunix_rt.engines.planning.fixes import out_of_memory_error, require_fit
-from tunix_rt.engines.planning.kernels import TorchChoice
+from tunix_rt.engines.planning.kernels import TorchKernelChoice
 from tunix_rt.engines.planning.limits import require_torch_buffers
-from tunix_rt.engines.planning.step import model_flops
-from tunix_rt.engines.planning.targets import peak_flops
 from tunix_rt.engines.planning.types import Plan
 from tunix_rt.engines.torch.devices import TorchDevice, choose_device, is_out_of_memory, require_format
 from tunix_rt.engines.torch.distributed import Layout, joined, make_layout, own_device
@@ -22,7 +19,7 @@ from tunix_rt.engines.torch.export import export_checkpoint, export_model, merge
 from tunix_rt.engines.torch.generation.generator import open_generator
 from tunix_rt.engines.torch.model.decoder import Decoder
 from tunix_rt.engines.torch.model.quantization import require_quantization
-from tunix_rt.engines.torch.start import load_training, plan_run, resolve_kernel, sanity_block
+from tunix_rt.engines.torch.start import load_training, plan_run, resolve_kernel, run_summary
 from tunix_rt.engines.torch.training.batches import DeviceBatch
 from tunix_rt.engines.torch.training.checkpoints import Checkpoints, State
 from tunix_rt.engines.torch.training.step import NOT_DIVERGED, StepMetrics, TrainStep
@@ -31,57 +28,64 @@ from tunix_rt.engines.training.checkpointing import (
     CheckpointRecord,
     Start,
     ValidationHistory,
-    find_start,
     restore,
 )
-from tunix_rt.engines.training.environment import run_environment
-from tunix_rt.engines.training.job import LATEST, TrainingJob, TrainingResult
-from tunix_rt.engines.training.loop import LoopParts, Position, is_stopped_early, run_steps
-from tunix_rt.engines.training.metrics import Meter
+from tunix_rt.engines.training.job import TrainingJob, TrainingResult
 from tunix_rt.engines.training.preparation import Prepared, RunIdentity, prepare
 from tunix_rt.engines.training.records import RunRecords
-from tunix_rt.engines.training.run import record_beginning, record_plan, run_figures
+from tunix_rt.engines.training.run import EngineTraining
 from tunix_rt.tokenization.packing import Batch
 
 
 @dataclass(frozen=True, eq=False)
-class TorchLearner:
-    """A step that changes its weights in place, and where they are saved."""
+class TorchBackend:
+    """`TrainingBackend` with a step that updates the weights in place."""
 
+    prepared: Prepared
+    decoder: Decoder
     train_step: TrainStep
+    layout: Layout
     checkpoints: Checkpoints
     identity: RunIdentity
 
-    def send(self, batch: Batch) -> DeviceBatch:
-        """The batch on the device."""
+    def put(self, batch: Batch) -> DeviceBatch:
+        """Copy a batch to the device."""
         return self.train_step.put_batch(batch)
 
-    def learn(self, sent: DeviceBatch, index: int) -> PendingFigures:
+    def step(self, batch: DeviceBatch, index: int) -> PendingFigures:
         """Start the update with the batch of this index."""
-        metrics = self.train_step.run(sent, index)
-        scalars = _OnTheWay(metrics.loss, metrics.grad_norm, metrics.diverged_at)
+        metrics = self.train_step.run(batch, index)
+        scalars = _AsyncScalars(metrics.loss, metrics.grad_norm, metrics.diverged_at)
         return partial(_figures, metrics, scalars)
 
-    def loss_sums(self, sent: DeviceBatch) -> PendingSums:
-        """Start to compute the loss of a batch that is not learned from."""
-        return partial(_sums, _OnTheWay(*self.train_step.validation_sums(sent)))
+    def loss_sums(self, batch: DeviceBatch) -> PendingSums:
+        """Start computing the loss of a validation batch."""
+        return partial(_sums, _AsyncScalars(*self.train_step.validation_sums(batch)))
 
     def save(self, step: int, history: ValidationHistory) -> None:
-        """Write a checkpoint while the training goes on."""
+        """Write a checkpoint while training continues."""
         record = CheckpointRecord(step=step, identity=self.identity, validation=history, checksums={})
         self.checkpoints.save(self.train_step.state_dict(), record)
 
     def saved_steps(self) -> list[int]:
-        """The steps that have a checkpoint, ascending: the same for every process."""
+        """The steps with a checkpoint, ascending; the same in every process."""
         self.checkpoints.wait()
         return self.checkpoints.steps()
 
     def wait_until_saved(self) -> None:
-        """Wait until every checkpoint is on the disk."""
+        """Wait until every checkpoint is on disk."""
         self.checkpoints.wait()
 
+    def restore(self, step: int) -> None:
+        """Replace the state by the checkpoint of a step."""
+        self.train_step.load_state_dict(restore(self.checkpoints, step, self.identity).state)
 
-class _OnTheWay:
+    def export(self, directory: Path) -> None:
+        """Write the weights of the state."""
+        export_model(directory, self.prepared, self.decoder, self.train_step, self.layout)
+
+
+class _AsyncScalars:
     """Scalars that are copied to the host as soon as the device has computed them."""
 
     def __init__(self, *scalars: Tensor) -> None:
@@ -89,21 +93,21 @@ class _OnTheWay:
         self._arrived: torch.cuda.Event | None = None
         self._values = values
         if values.is_cuda:
-            # Without an event, reading would wait for every step that was started meanwhile.
+            # Without an event, reading would wait for every step started in the meantime.
             self._values = torch.empty(values.shape, dtype=values.dtype, pin_memory=True)
             self._values.copy_(values, non_blocking=True)
             self._arrived = torch.cuda.Event()
             self._arrived.record()
 
     def read(self) -> list[float]:
-        """Wait for them."""
+        """Wait for the copy and return the values."""
         if self._arrived is not None:
             self._arrived.synchronize()
         values: list[float] = self._values.tolist()
         return values
 
 
-def _figures(metrics: StepMetrics, scalars: _OnTheWay) -> StepFigures:
+def _figures(metrics: StepMetrics, scalars: _AsyncScalars) -> StepFigures:
     loss, grad_norm, diverged_at = scalars.read()
     return StepFigures(
         loss=loss,
@@ -114,35 +118,35 @@ def _figures(metrics: StepMetrics, scalars: _OnTheWay) -> StepFigures:
     )
 
 
-def _sums(sums: _OnTheWay) -> tuple[float, float]:
+def _sums(sums: _AsyncScalars) -> tuple[float, float]:
     loss, num_tokens = sums.read()
     return loss, num_tokens
 
 
 @dataclass(frozen=True)
 class TorchEngine:
-    """Trains and writes with the models of transformers."""
+    """Trains and generates with the models of transformers."""
 
     name: str = "torch"
 
     def open_generator(self, request: GeneratorRequest) -> Generator:
-        """Load a model that writes."""
+        """Load a model for generation."""
         return open_generator(request)
 
     def export_checkpoint(self, job: TrainingJob, step: int, directory: Path) -> None:
         """Write the weights that a run had after `step` steps."""
         export_checkpoint(job, step, directory)
 
-    def merge_adapter(self, request: GeneratorRequest, directory: Path, dtype: AskedFormat) -> None:
-        """Write a model with its adapter added."""
+    def merge_adapter(self, request: GeneratorRequest, directory: Path, dtype: RequestedFormat) -> None:
+        """Write a model with its adapter merged."""
         merge_adapter(request, directory, dtype)
 
     def train(self, job: TrainingJob, records: RunRecords) -> TrainingResult:
-        """Run the recipe to its end, to a signal, or to the end of its time."""
+        """Run the recipe to its end, to a signal, or to its time limit."""
         recipe, processes = job.resolved.recipe, job.processes
         require_torch_buffers(recipe)
         num_processes = 1 if processes is None else processes.num_processes
-        # A signal reaches one of several processes; if it alone stopped, the others would wait for it.
+        # A signal reaches only one of several processes; if that one stopped, the others would hang.
         with stop_requests(is_listening=processes is None, stop_after_s=job.stop_after_s) as stop:
             with records.timed("prepare"):
                 device = choose_device(own_device(job.device, processes), count=num_processes)
@@ -157,94 +161,35 @@ class TorchEngine:
                     job.checkpoints, num_newest=recipe.output.keep_checkpoints, layout=layout
                 )
                 try:
-                    return _Training(job, records, device, prepared, kernel, layout, checkpoints, stop).run()
+                    names = (str(device.device),)
+                    return _TorchTraining(
+                        self.name, names, job, records, prepared, device, checkpoints, stop, kernel, layout
+                    ).run()
                 finally:
                     checkpoints.close()
 
 
-@dataclass(frozen=True, eq=False)
-class _Training:
-    """One run, once everything that it needs is at hand."""
-
-    job: TrainingJob
-    records: RunRecords
-    device: TorchDevice
-    prepared: Prepared
-    kernel: TorchChoice
-    layout: Layout
+@dataclass(eq=False)
+class _TorchTraining(EngineTraining[State]):
+    devices: TorchDevice
     checkpoints: Checkpoints
-    stop: StopRequest
+    kernel: TorchKernelChoice
+    layout: Layout
 
-    def run(self) -> TrainingResult:
-        start = find_start(self.job, self.checkpoints, self.prepared)
-        self._begin(start)
-        self.records.say(sanity_block(self.prepared, self.device, self.kernel, self.layout))
-        plan = plan_run(self.prepared, self.device)
-        record_plan(self.job, self.records, plan)
-        require_fit(plan, is_forced=self.job.is_forced)
-        try:
-            return self._train(start, plan)
-        except (RuntimeError, MemoryError) as error:
-            if is_out_of_memory(error):
-                recipe, saved = self.prepared.recipe, self.checkpoints.steps()
-                raise out_of_memory_error(plan, recipe, error, saved_steps=saved) from error
-            raise
+    def summary(self) -> str:
+        return run_summary(self.prepared, self.devices, self.kernel, self.layout)
 
-    def _begin(self, start: Start[State]) -> None:
-        environment = run_environment(
-            "torch",
-            device=str(self.device),
-            devices=(str(self.device.device),),
-            device_memory_bytes=self.device.memory_bytes,
+    def plan(self) -> Plan:
+        return plan_run(self.prepared, self.devices)
+
+    def load(self, start: Start[State]) -> TorchBackend:
+        decoder, train_step = load_training(
+            start, self.prepared, self.devices, self.layout, initial_adapters=self.job.initial_adapters
         )
-        record_beginning(self.job, self.records, start, environment)
-        if self.job.resume_from not in (None, LATEST):
-            self.checkpoints.forget_after(start.step)
-
-    def _train(self, start: Start[State], plan: Plan) -> TrainingResult:
-        with self.records.timed("load"):
-            decoder, train_step = load_training(
-                start, self.prepared, self.device, self.layout, initial_adapters=self.job.initial_adapters
-            )
         for note in (*decoder.notes, str(train_step.compiling), str(train_step.liger)):
-            self.records.say(note)
-        learner = TorchLearner(train_step, self.checkpoints, self.prepared.identity)
-        meter = Meter(
-            self.prepared,
-            self.device,
-            self.records,
-            flops=self._step_flops,
-            peak_flops=peak_flops(self.device),
-        )
-        parts = LoopParts(self.prepared, learner, self.records, meter, self.stop)
-        with self.records.timed("train"):
-            end = run_steps(parts, Position(start.step, start.history))
-        figures = partial(run_figures, self.prepared, self.device, plan, meter, end)
-        if self.stop.is_made:
-            return TrainingResult(figures(None), self.stop.signal_number, self.stop.is_out_of_time)
-        if is_stopped_early(self.prepared, end.history):
-            self.records.event("early-stop", f"no better validation loss since step {end.history.best_step}")
-        with self.records.timed("export"):
-            exported_step = self._export(end, decoder, learner)
-        return TrainingResult(figures(exported_step))
+            self.records.log(note)
+        identity = self.prepared.identity
+        return TorchBackend(self.prepared, decoder, train_step, self.layout, self.checkpoints, identity)
 
-    def _step_flops(self, num_tokens: int, num_trained_tokens: int) -> float:
-        return model_flops(
-            self.prepared.source.architecture,
-            self.prepared.recipe,
-            num_tokens=num_tokens,
-            num_trained_tokens=num_trained_tokens,
-        )
-
-    def _export(self, end: Position, decoder: Decoder, learner: TorchLearner) -> int:
-        """Write the weights that the recipe asks for; the step that they are of."""
-        step, best_step = end.step, end.history.best_step
-        if self.prepared.recipe.output.model == "best" and best_step is not None and best_step != step:
-            restored = restore(self.checkpoints, best_step, self.prepared.identity)
-            learner.train_step.load_state_dict(restored.state)
-            step = best_step
-        export_model(self.job.run_dir.model, self.prepared, decoder, learner.train_step, self.layout)
-        self.records.event(
-            "exported", f"weights of step {step} are in {self.job.run_dir.model.name}/", step=step
-        )
-        return step
+    def is_out_of_memory(self, error: BaseException) -> bool:
+        return is_out_of_memory(error)

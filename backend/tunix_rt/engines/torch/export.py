@@ -1,4 +1,4 @@
-"""Trained model, checkpoint or merged adapter to a model directory.
+"""Exports of trained models, checkpoints and merged adapters.
 
 model/  config.json  generation_config.json  model*.safetensors      full mode, or adapters merged
         adapter_config.json  adapter_model.safetensors               adapters on their own
@@ -12,7 +12,13 @@ from pathlib import Path
 from torch import Tensor
 
 from tunix_rt.base.files.atomic import write_directory_atomically
-from tunix_rt.engines.export import AskedFormat, merged_format, recipe_of_checkpoint, write_model_config
+from tunix_rt.engines.export import (
+    RequestedFormat,
+    merged_format,
+    recipe_of_checkpoint,
+    write_model_config,
+    write_tokenizer,
+)
 from tunix_rt.engines.generation.base import GeneratorRequest
 from tunix_rt.engines.generation.generator import encoder_of
 from tunix_rt.engines.torch.devices import choose_device
@@ -29,15 +35,14 @@ from tunix_rt.engines.training.preparation import Prepared, prepare
 from tunix_rt.engines.weights.adapters import WEIGHTS_FILE, write_adapter_config
 from tunix_rt.engines.weights.safetensors import write_model_files, write_tensor_file
 from tunix_rt.engines.weights.sources import resolve_model
-from tunix_rt.tokenization.chat_template import save_tokenizer
 
 
 def export_model(
     directory: Path, prepared: Prepared, decoder: Decoder, train_step: TrainStep, layout: Layout = ALONE
 ) -> None:
-    """Write `directory` whole or not at all; what is there is replaced. No step may follow.
+    """Write a model directory atomically, replacing an existing one. No step may follow.
 
-    Every process of a run must call this, because a tensor may be spread over all of them; the first one
+    Every process of a run must call this, because tensors may be sharded over all of them; the first one
     writes.
     """
     recipe = prepared.recipe
@@ -48,8 +53,8 @@ def export_model(
         train_step.restore_stored_weights()
         named = adapter_tensors(decoder).items() if is_adapter else merged_weights(decoder, layout.full)
     tensors = [(name, layout.full(tensor)) for name, tensor in named]
-    place = write_directory_atomically(directory, what="exporting the model")
-    with place if layout.is_first else nullcontext() as target:
+    atomic = write_directory_atomically(directory, what="exporting the model")
+    with atomic if layout.is_first else nullcontext() as target:
         if target is not None:
             _write(target, tensors, prepared, is_adapter=is_adapter)
     layout.wait()
@@ -66,9 +71,7 @@ def _write(target: Path, tensors: list[tuple[str, Tensor]], prepared: Prepared, 
         write_model_files(target, files)
         dtype = str(tensors[0][1].dtype).removeprefix("torch.")
         write_model_config(target, source, encoder, dtype=dtype)
-    save_tokenizer(
-        target, encoder.tokenizer, encoder.template, max_positions=source.architecture.max_positions
-    )
+    write_tokenizer(target, source, encoder)
 
 
 def export_checkpoint(job: TrainingJob, step: int, directory: Path) -> None:
@@ -86,8 +89,8 @@ def export_checkpoint(job: TrainingJob, step: int, directory: Path) -> None:
     export_model(directory, prepared, decoder, train_step)
 
 
-def merge_adapter(request: GeneratorRequest, directory: Path, dtype: AskedFormat) -> None:
-    """Write a model with its adapter added."""
+def merge_adapter(request: GeneratorRequest, directory: Path, dtype: RequestedFormat) -> None:
+    """Write a model with its adapter merged."""
     assert request.adapter is not None
     source = resolve_model(request.model)
     encoder = encoder_of(request, source)
@@ -104,5 +107,4 @@ def merge_adapter(request: GeneratorRequest, directory: Path, dtype: AskedFormat
     with write_directory_atomically(directory, what="merging the adapter") as target:
         write_model_files(target, tensors)
         write_model_config(target, source, encoder, dtype=stored)
-        max_positions = source.architecture.max_positions
-        save_tokenizer(target, encoder.tokenizer, encoder.template, max_positions=max_positions)
+        write_tokenizer(target, source, encoder)

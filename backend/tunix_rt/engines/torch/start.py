@@ -1,11 +1,11 @@
-"""The decoder a recipe trains, initial or resumed; plan; sanity block."""
+"""The decoder that a recipe trains, initial or resumed; the plan; the summary of a run."""
 
 from pathlib import Path
 
 import torch
 
 from tunix_rt.engines.planning.fixes import with_advice
-from tunix_rt.engines.planning.kernels import Setting, TorchChoice, resolve_torch_kernel
+from tunix_rt.engines.planning.kernels import Setting, TorchKernelChoice, resolve_torch_kernel
 from tunix_rt.engines.planning.planner import PlanQuestion, estimated_plan
 from tunix_rt.engines.planning.targets import device_target
 from tunix_rt.engines.planning.types import Plan, Workload
@@ -33,7 +33,7 @@ from tunix_rt.recipes.types import Recipe
 
 
 def plan_run(prepared: Prepared, device: TorchDevice) -> Plan:
-    """The plan, with what would make it fit if it does not."""
+    """The plan, with fixes if it does not fit."""
     question = PlanQuestion(
         prepared.recipe,
         prepared.source.architecture,
@@ -44,11 +44,11 @@ def plan_run(prepared: Prepared, device: TorchDevice) -> Plan:
     return with_advice(estimated_plan(question), question)
 
 
-def resolve_kernel(recipe: Recipe, source: ModelSource, device: TorchDevice) -> TorchChoice:
-    """The attention kernel that a recipe means on a device, and why.
+def resolve_kernel(recipe: Recipe, source: ModelSource, device: TorchDevice) -> TorchKernelChoice:
+    """The attention kernel of a recipe on a device, and why it was chosen.
 
     Raises:
-        InvalidInputError: A kernel was asked for by name and cannot serve.
+        InvalidInputError: A kernel was requested by name and cannot be used.
     """
     setting = Setting(
         source.architecture,
@@ -61,11 +61,11 @@ def resolve_kernel(recipe: Recipe, source: ModelSource, device: TorchDevice) -> 
 
 
 def load_decoder(source: ModelSource, recipe: Recipe, device: TorchDevice) -> Decoder:
-    """Load what a recipe trains; parameters that it trains require a gradient, and only those.
+    """Load the decoder of a recipe; exactly its trained parameters require a gradient.
 
     Raises:
-        DataError: The files of the weights are damaged or are not those of the model.
-        InvalidInputError: The recipe asks for something that the model or the device cannot give.
+        DataError: The weight files are damaged or do not match the model.
+        InvalidInputError: The recipe requires something that the model or the device does not support.
         MissingExtraError: An optional dependency of the mode is not installed.
     """
     precision = recipe.training.precision
@@ -90,7 +90,7 @@ def load_decoder(source: ModelSource, recipe: Recipe, device: TorchDevice) -> De
 def _open_quantized(
     source: ModelSource, recipe: Recipe, options: DecoderOptions, device: TorchDevice
 ) -> Decoder:
-    """Through the host: the device never holds the model unquantised."""
+    """Quantise layer by layer from the host: the device never holds the unquantised model."""
     assert recipe.quantization is not None
     decoder = open_decoder(source, options, torch.device("cpu"))
     quantize_layers(decoder, recipe.quantization, device.device)
@@ -102,8 +102,8 @@ def _open_quantized(
 _BYTES = {"float32": 4, "bfloat16": 2}
 
 
-def sanity_block(prepared: Prepared, device: TorchDevice, kernel: TorchChoice, layout: Layout) -> str:
-    """The block: one line a subject."""
+def run_summary(prepared: Prepared, device: TorchDevice, kernel: TorchKernelChoice, layout: Layout) -> str:
+    """The summary of a run, one line per subject."""
     recipe, architecture = prepared.recipe, prepared.source.architecture
     num_parts = recipe.training.gradient_accumulation_steps
     rows = recipe.training.batch_size // num_parts
@@ -125,7 +125,7 @@ def sanity_block(prepared: Prepared, device: TorchDevice, kernel: TorchChoice, l
 
 
 def num_trained_weights(recipe: Recipe, architecture: Architecture) -> int:
-    """All weights, or those of the adapters.
+    """The number of trained weights: all of them, or those of the adapters.
 
     Example:
         rank 4 on one matrix [64, 128] of 2 layers -> 2 * 4 * (64 + 128) = 1,536
@@ -159,14 +159,14 @@ def load_training(
     *,
     initial_adapters: Path | None,
 ) -> tuple[Decoder, TrainStep]:
-    """The model and its step. Frozen weights are always read anew: no checkpoint holds them.
+    """The model and its training step. Frozen weights are always loaded again, as checkpoints have none.
 
     Args:
-        start: Where the run goes on.
-        prepared: What is trained.
-        device: Where.
-        layout: This process among those that train together.
-        initial_adapters: What LoRA starts from instead of random adapters, at the beginning of a run.
+        start: The state to start from.
+        prepared: The model and the data.
+        device: The device of this process.
+        layout: This process in its process group.
+        initial_adapters: Initial adapters of a new LoRA run; None for random ones.
     """
     decoder = load_decoder(prepared.source, prepared.recipe, device)
     if initial_adapters is not None and start.state is None:

@@ -1,10 +1,11 @@
-"""What the loop asks of an engine: put a batch, step, evaluate, save; prefetched batches."""
+"""The training backend of an engine: put a batch, step, evaluate, save, export; prefetched batches."""
 
 import queue
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from tunix_rt.engines.training.checkpointing import ValidationHistory
@@ -13,7 +14,7 @@ from tunix_rt.tokenization.packing import Batch, Batches
 
 @dataclass(frozen=True)
 class StepFigures:
-    """What a step measured, on the host."""
+    """The measurements of a step, on the host."""
 
     loss: float
     """Mean over the trained tokens of the batch, before the update."""
@@ -22,52 +23,58 @@ class StepFigures:
     """Before clipping."""
     learning_rate: float
     is_finite: bool
-    """False: loss or gradient were not finite, here or in an earlier step, and the update was not applied."""
+    """False if loss or gradient were not finite in this or an earlier step; the update was not applied."""
 
 
 PendingFigures = Callable[[], StepFigures]
-"""Waits for a step that was started, and reads what it measured. Called once, by another thread."""
+"""Waits for a started step and returns its figures. Called once, from another thread."""
 
 PendingSums = Callable[[], tuple[float, float]]
-"""Waits for a batch of a validation: the sum of its losses, and the number of tokens that they are of."""
+"""Waits for a validation batch: the sum of its losses and the number of their tokens."""
 
 
-class Learner(Protocol):
-    """A model that learns. Its weights and the state of its optimizer change from step to step."""
+class TrainingBackend(Protocol):
+    """The weights and the optimizer state of a run, and the operations on them."""
 
-    def send(self, batch: Batch) -> Any:
-        """The batch on the devices, as `learn` and `loss_sums` take it. Called by another thread."""
+    def put(self, batch: Batch) -> Any:
+        """Copy a batch to the devices, for `step` and `loss_sums`. Called from another thread."""
 
-    def learn(self, sent: Any, index: int) -> PendingFigures:
+    def step(self, batch: Any, index: int) -> PendingFigures:
         """Start the update with the batch of this index, without waiting for it.
 
-        After a step that is not finite, no update is applied any more.
+        After a step that is not finite, no further update is applied.
         """
 
-    def loss_sums(self, sent: Any) -> PendingSums:
-        """Start to compute the loss of a batch that is not learned from."""
+    def loss_sums(self, batch: Any) -> PendingSums:
+        """Start computing the loss of a validation batch."""
 
     def save(self, step: int, history: ValidationHistory) -> None:
-        """Write a checkpoint of the state after `step` updates while the training goes on.
+        """Write a checkpoint of the state after `step` updates while training continues.
 
         Raises:
-            StorageError: This one, or the one before it, cannot be written. Earlier ones are whole.
+            StorageError: This checkpoint or the previous one cannot be written. Earlier ones are intact.
         """
 
     def saved_steps(self) -> list[int]:
-        """The steps that have a checkpoint, ascending."""
+        """The steps with a checkpoint, ascending."""
 
     def wait_until_saved(self) -> None:
-        """Wait until every checkpoint is on the disk. Raises StorageError when it cannot get there."""
+        """Wait until every checkpoint is on disk. Raises StorageError when one cannot be written."""
+
+    def restore(self, step: int) -> None:
+        """Replace the state by the checkpoint of a step. Raises DataError when it is damaged."""
+
+    def export(self, directory: Path) -> None:
+        """Write the weights of the state as a model directory. No step may follow."""
 
 
-NUM_AHEAD = 2
+PREFETCH_DEPTH = 2
 
 _Arrays = TypeVar("_Arrays")
 
 
 @dataclass(frozen=True, eq=False)
-class SentBatch(Generic[_Arrays]):
+class PrefetchedBatch(Generic[_Arrays]):
     """A batch on the devices."""
 
     index: int
@@ -76,23 +83,23 @@ class SentBatch(Generic[_Arrays]):
     num_tokens: int
     """Padding left out."""
     sha256: str
-    """Of everything in the batch: two engines that were given the same have the same."""
+    """Of everything in the batch: equal hashes mean equal batches, in both engines."""
 
 
 @contextmanager
 def prefetched(
     batches: Batches, put: Callable[[Batch], _Arrays], indices: range
-) -> Iterator[Iterator[SentBatch[_Arrays]]]:
-    """The batches of these indices, made and sent by a thread that stays a few ahead.
+) -> Iterator[Iterator[PrefetchedBatch[_Arrays]]]:
+    """The batches of these indices, built and copied to the devices by a thread that stays a few ahead.
 
-    Which batch is made depends on nothing but its index, so a run that is resumed sees the same ones.
+    A batch depends on nothing but its index, so a resumed run sees the same ones.
     """
-    # An exception of the thread travels in place of a batch; None says that there are no more.
-    ready: queue.Queue[SentBatch[_Arrays] | Exception | None] = queue.Queue(maxsize=NUM_AHEAD)
-    is_left = threading.Event()
+    # An exception of the thread takes the place of a batch; None marks the end.
+    ready: queue.Queue[PrefetchedBatch[_Arrays] | Exception | None] = queue.Queue(maxsize=PREFETCH_DEPTH)
+    is_closed = threading.Event()
 
-    def offer(item: SentBatch[_Arrays] | Exception | None) -> None:
-        while not is_left.is_set():
+    def offer(item: PrefetchedBatch[_Arrays] | Exception | None) -> None:
+        while not is_closed.is_set():
             try:
                 return ready.put(item, timeout=0.1)
             except queue.Full:
@@ -101,9 +108,11 @@ def prefetched(
     def produce() -> None:
         try:
             for index in indices:
-                if is_left.is_set():
+                if is_closed.is_set():
                     return
-                offer(_sent(index, batches.batch(index), put))
+                batch = batches.batch(index)
+                num_tokens = int((batch.segment_ids > 0).sum())
+                offer(PrefetchedBatch(index, put(batch), num_tokens, batch.sha256))
             offer(None)
         except Exception as error:
             offer(error)
@@ -112,17 +121,15 @@ def prefetched(
     thread = threading.Thread(target=produce, name="batches", daemon=True)
     thread.start()
     try:
-        yield _taken(ready)
+        yield _drained(ready)
     finally:
-        is_left.set()
+        is_closed.set()
         thread.join()
 
 
-def _sent(index: int, batch: Batch, put: Callable[[Batch], _Arrays]) -> SentBatch[_Arrays]:
-    return SentBatch(index, put(batch), int((batch.segment_ids > 0).sum()), batch.sha256)
-
-
-def _taken(ready: "queue.Queue[SentBatch[_Arrays] | Exception | None]") -> Iterator[SentBatch[_Arrays]]:
+def _drained(
+    ready: "queue.Queue[PrefetchedBatch[_Arrays] | Exception | None]",
+) -> Iterator[PrefetchedBatch[_Arrays]]:
     while (item := ready.get()) is not None:
         if isinstance(item, Exception):
             raise item

@@ -1,4 +1,4 @@
-"""Checkpoint records; where a run starts or resumes.
+"""Checkpoint records; the step at which a run starts or resumes.
 
 checkpoints/<step>/record/        the JAX engine's, written by Orbax
 checkpoints/<step>/record.json    the torch engine's
@@ -18,7 +18,7 @@ from tunix_rt.engines.training.preparation import Prepared, RunIdentity
 
 
 class ValidationHistory(BaseModel):
-    """What early stopping and the choice of the best weights need to know of earlier validations."""
+    """Earlier validations, as early stopping and the choice of the best weights need them."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     best_loss: float | None = None
@@ -43,14 +43,14 @@ class ValidationHistory(BaseModel):
 
 
 class CheckpointRecord(BaseModel):
-    """What a checkpoint belongs to and how it is proved. The position in the data is the step."""
+    """The identity and the checksums of a checkpoint. Its step is also the position in the data."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     step: int
     identity: RunIdentity
     validation: ValidationHistory
     checksums: dict[str, int]
-    """One number for each array of the state, by its name."""
+    """A checksum per array of the state, by name."""
 
 
 RECORD_FILE = "record.json"
@@ -58,24 +58,24 @@ _RECORD_OF_ENGINE = {"jax": "record", "torch": RECORD_FILE}
 
 
 def require_checkpoints_of(engine: str, directory: Path) -> None:
-    """Refuse a directory in which another engine keeps its checkpoints.
+    """Reject a directory with checkpoints of another engine.
 
     Raises:
-        ConflictError: names the engine.
+        ConflictError: The checkpoints belong to another engine, which it names.
     """
     for other, record in _RECORD_OF_ENGINE.items():
         if other != engine and any(
             path.parent.name.isdecimal() and _is_of(other, path) for path in directory.glob(f"*/{record}")
         ):
-            raise begun_by_another_engine(directory, other, engine)
+            raise engine_mismatch_error(directory, other, engine)
 
 
-def begun_by_another_engine(directory: Path, begun_by: str, engine: str) -> ConflictError:
-    """The error of a run whose state this engine cannot read."""
+def engine_mismatch_error(directory: Path, started_with: str, engine: str) -> ConflictError:
+    """The error of a run that this engine cannot resume."""
     return ConflictError(
-        f"The run in {directory} was begun by the {begun_by} engine, and the {engine} engine cannot go on "
-        "with it: their optimizer states are not the same.",
-        next_step=f"Add --engine {begun_by}, or start another run with a new --output.",
+        f"The run in {directory} was started with the {started_with} engine, and the {engine} engine cannot "
+        "resume it: their optimizer states differ.",
+        next_step=f"Add --engine {started_with}, or start another run with a new --output.",
     )
 
 
@@ -86,26 +86,26 @@ def _is_of(engine: str, record: Path) -> bool:
 DISK_IS_FULL = "the disk is full"
 
 
-def require_room(directory: Path, num_bytes: int) -> None:
-    """Refuse before anything is written: a disk that fills up half-way also stops the metrics and the log.
+def require_disk_space(directory: Path, num_bytes: int) -> None:
+    """Check before anything is written: a disk that fills up midway also stops the metrics and the log.
 
     Raises:
-        StorageError: There is less room than the checkpoint takes.
+        StorageError: The disk has less free space than the checkpoint needs.
     """
     num_free = shutil.disk_usage(directory).free
     if num_free < num_bytes:
-        raise unwritable(
+        raise checkpoint_write_error(
             directory,
-            f"{DISK_IS_FULL}: it needs {num_bytes / 2**20:,.0f} MiB of {num_free / 2**20:,.0f} MiB free",
+            f"{DISK_IS_FULL}: it needs {num_bytes / 2**20:,.0f} MiB, and {num_free / 2**20:,.0f} are free",
         )
 
 
-def unwritable(directory: Path, reason: str) -> StorageError:
-    """The error of a checkpoint that did not get to the disk."""
+def checkpoint_write_error(directory: Path, reason: str) -> StorageError:
+    """The error of a checkpoint that was not written."""
     return StorageError(
         f"A checkpoint cannot be written to {directory}: {reason}.",
-        next_step="Free space or choose another --output; the checkpoints before it are whole, and the same "
-        "command with --resume goes on from them.",
+        next_step="Free space or choose another --output. Earlier checkpoints are intact; the same command "
+        "with --resume continues from them.",
     )
 
 
@@ -113,12 +113,12 @@ _State = TypeVar("_State")
 
 
 class DamagedError(Exception):
-    """A checkpoint that must not be used; says why."""
+    """A checkpoint that must not be used, with the reason."""
 
 
 @dataclass(frozen=True)
 class DamagedCheckpoint:
-    """A checkpoint that was passed over."""
+    """A damaged checkpoint that was skipped."""
 
     step: int
     problem: str
@@ -126,58 +126,62 @@ class DamagedCheckpoint:
 
 @dataclass(frozen=True, eq=False)
 class Restored(Generic[_State]):
-    """A checkpoint that was read and proved."""
+    """A checkpoint that was read and verified."""
 
     state: _State
     record: CheckpointRecord
 
 
 class Checkpoints(Protocol[_State]):
-    """The checkpoints of one run, as an engine keeps them."""
+    """The checkpoints of one run, as an engine stores them."""
 
     @property
     def directory(self) -> Path:
-        """Where they are."""
+        """The directory of the checkpoints."""
 
     def steps(self) -> list[int]:
-        """The steps that have one, ascending."""
+        """The steps with a checkpoint, ascending."""
 
     def read(self, step: int, identity: RunIdentity) -> Restored[_State]:
-        """Read one that is there.
+        """Read an existing checkpoint.
 
         Raises:
-            ConflictError: It is of another training.
+            ConflictError: It belongs to another training.
             DamagedError: It must not be used.
         """
 
     def move_aside(self, step: int) -> None:
-        """Keep a damaged one elsewhere, so that its step can be saved again."""
+        """Move a damaged checkpoint elsewhere, so that its step can be saved again."""
 
-    def forget_after(self, step: int) -> None:
-        """Delete those of later steps, which will be done again."""
+    def delete_after(self, step: int) -> None:
+        """Delete the checkpoints of later steps, which will be repeated."""
 
 
 @dataclass(frozen=True, eq=False)
 class Start(Generic[_State]):
-    """The state that a run goes on from."""
+    """The state that a run starts from."""
 
     step: int = 0
     history: ValidationHistory = field(default_factory=ValidationHistory)
     state: _State | None = None
-    """None at the beginning: the weights are loaded when it is known that they fit."""
+    """None for a new run: weights are loaded after the plan is known to fit."""
     damaged: tuple[DamagedCheckpoint, ...] = ()
 
 
 def find_start(job: TrainingJob, checkpoints: Checkpoints[_State], prepared: Prepared) -> Start[_State]:
-    """Read the checkpoint that the job asks for.
+    """Read the checkpoint that the job requests.
 
     Raises:
-        ConflictError: The checkpoints belong to another training, or are there although none was asked for.
+        ConflictError: The checkpoints belong to another training, or exist although the job does not resume.
         NotFoundError: There is no checkpoint of the step.
-        DataError: The one asked for, or every one, is damaged.
+        DataError: The requested checkpoint, or every one, is damaged.
     """
     if job.resume_from is None:
-        _refuse_checkpoints(checkpoints)
+        if checkpoints.steps():
+            raise ConflictError(
+                f"{checkpoints.directory} holds checkpoints of another run.",
+                next_step="Resume it with --resume, or choose another directory.",
+            )
         return Start()
     damaged: list[DamagedCheckpoint] = []
     if isinstance(job.resume_from, int):
@@ -186,8 +190,13 @@ def find_start(job: TrainingJob, checkpoints: Checkpoints[_State], prepared: Pre
         restored = restore_newest(checkpoints, prepared.identity, on_damaged=damaged.append)
     if restored is None:
         return Start()
-    _refuse_beyond_the_end(restored.record.step, prepared.num_steps)
-    return Start(restored.record.step, restored.record.validation, restored.state, tuple(damaged))
+    step, num_steps = restored.record.step, prepared.num_steps
+    if step > num_steps:
+        raise ConflictError(
+            f"The checkpoint is of step {step}, but the recipe ends after step {num_steps}.",
+            next_step=f"Set training.num_steps to {step} or more, or resume from an earlier step.",
+        )
+    return Start(step, restored.record.validation, restored.state, tuple(damaged))
 
 
 def restore(checkpoints: Checkpoints[_State], step: int, identity: RunIdentity) -> Restored[_State]:
@@ -195,21 +204,21 @@ def restore(checkpoints: Checkpoints[_State], step: int, identity: RunIdentity) 
 
     Raises:
         NotFoundError: There is none.
-        ConflictError: It is of another training.
+        ConflictError: It belongs to another training.
         DataError: It is damaged.
     """
     if step not in checkpoints.steps():
         kept = ", ".join(map(str, checkpoints.steps())) or "none"
         raise NotFoundError(
             f"There is no checkpoint of step {step} in {checkpoints.directory}.",
-            next_step=f"Resume from one of the steps that are kept: {kept}.",
+            next_step=f"Resume from one of these steps: {kept}.",
         )
     try:
         return checkpoints.read(step, identity)
     except DamagedError as error:
         raise DataError(
             f"The checkpoint of step {step} is damaged: {error}.",
-            next_step="Resume from 'latest' to take the newest one that is whole.",
+            next_step="Resume from 'latest' to use the newest intact checkpoint.",
         ) from error
 
 
@@ -219,13 +228,13 @@ def restore_newest(
     *,
     on_damaged: Callable[[DamagedCheckpoint], None],
 ) -> Restored[_State] | None:
-    """Read the newest checkpoint that is whole; None when there are no checkpoints.
+    """Read the newest intact checkpoint; None when there are no checkpoints.
 
-    Damaged ones are told to `on_damaged` and moved aside.
+    Damaged ones are reported to `on_damaged` and moved aside.
 
     Raises:
-        ConflictError: They are of another training.
-        DataError: There are checkpoints, and every one is damaged.
+        ConflictError: The checkpoints belong to another training.
+        DataError: Every checkpoint is damaged.
     """
     steps = checkpoints.steps()
     for step in reversed(steps):
@@ -237,22 +246,6 @@ def restore_newest(
     if steps:
         raise DataError(
             f"Every checkpoint in {checkpoints.directory} is damaged: {', '.join(map(str, steps))}.",
-            next_step="Start again with another --output, or restore the directory from a copy.",
+            next_step="Start over with another --output, or restore the directory from a backup.",
         )
     return None
-
-
-def _refuse_checkpoints(checkpoints: Checkpoints[_State]) -> None:
-    if checkpoints.steps():
-        raise ConflictError(
-            f"{checkpoints.directory} holds checkpoints of another run.",
-            next_step="Go on from them with --resume, or choose another directory.",
-        )
-
-
-def _refuse_beyond_the_end(step: int, num_steps: int) -> None:
-    if step > num_steps:
-        raise ConflictError(
-            f"The checkpoint is of step {step}, but the recipe ends after {num_steps}.",
-            next_step=f"Set training.num_steps to {step} or more, or resume from an earlier step.",
-        )

@@ -1,4 +1,4 @@
-"""Training rows by dataset key or from a file; a directory for the run."""
+"""Training rows of a dataset or a file; the directory of a new run."""
 
 import json
 import re
@@ -27,7 +27,7 @@ _NOT_IN_A_NAME = re.compile(r"[^a-z0-9]+")
 
 
 def smoke_flags(recipe: Recipe, num_steps: int, *, reason: str) -> dict[str, Flag]:
-    """The changes that make a recipe end after a few steps; a warm-up is never longer than the run."""
+    """The overrides that end a recipe after a few steps; the warm-up is never longer than the run."""
     training = recipe.training
     capped = min(num_steps, training.num_steps or num_steps)
     flags: dict[str, Flag] = {"training.num_steps": Flag(capped, reason)}
@@ -66,7 +66,7 @@ def dataset_rows(settings: Settings, recipe: Recipe) -> TrainingData:
 
 
 def file_rows(path: Path, recipe: Recipe) -> TrainingData:
-    """All rows of a file, to be trained on.
+    """All rows of a file, as training data.
 
     Raises:
         InvalidInputError: There is no such file, or the recipe validates and a file has no splits.
@@ -88,7 +88,7 @@ def file_rows(path: Path, recipe: Recipe) -> TrainingData:
 
 
 def new_run_dir(settings: Settings, recipe_path: Path, output: Path | None) -> RunDir:
-    """Where a run goes: the directory asked for, or a new one among the runs.
+    """The directory of a run: the requested one, or a new one in the runs directory.
 
     Example:
         training/configs/demo.yaml -> runs/20250131-142907-demo-3f2a
@@ -101,7 +101,7 @@ def new_run_dir(settings: Settings, recipe_path: Path, output: Path | None) -> R
 
 
 def engine_of_run(run_dir: RunDir) -> EngineName | None:
-    """The engine that a run was begun with; None where no run has begun."""
+    """The engine that a run was started with; None when there is no run."""
     try:
         environment = json.loads(run_dir.environment.read_bytes())
     except (FileNotFoundError, ValueError):
@@ -129,5 +129,5 @@ def _trace(row: FileRow, path: Path) -> Trace:
             problem = str(error)
     raise DataError(
         f"{path.name}, line {row.number}: {problem}",
-        next_step="Correct the line; `tunix-rt traces lint` shows every bad one.",
+        next_step="Correct the line; `tunix-rt traces lint` lists every invalid one.",
     )

@@ -12,6 +12,7 @@ from pathlib import Path
 import tunix_rt
 from tunix_rt.base.host import usable_cores
 from tunix_rt.base.logs import redacted
+from tunix_rt.engines.select import installed_version
 from tunix_rt.engines.training.types import RunEnvironment
 
 PACKAGE_DIR = Path(tunix_rt.__file__).parent
@@ -29,15 +30,15 @@ def code_sha256(package: Path = PACKAGE_DIR) -> str:
 
 
 def commit(package: Path = PACKAGE_DIR) -> str | None:
-    """Of the checkout that the code runs from; None when it runs from none."""
-    found = git(package, "rev-parse", "HEAD")
-    return None if found is None else found.strip()
+    """The commit of the checkout that the code runs from; None outside a checkout."""
+    output = git(package, "rev-parse", "HEAD")
+    return None if output is None else output.strip()
 
 
 def code_diff(package: Path = PACKAGE_DIR) -> str | None:
-    """What the package's files have that the commit has not, new files included; None without a checkout.
+    """The uncommitted changes of the package's files, new files included; None outside a checkout.
 
-    Git's own index is left alone: new files are announced in a copy of it.
+    Git's own index stays untouched: new files are added to a copy of it.
     """
     with tempfile.TemporaryDirectory(prefix="tunix-rt-") as folder:
         index = {"GIT_INDEX_FILE": str(Path(folder) / "index")}
@@ -50,17 +51,19 @@ def code_diff(package: Path = PACKAGE_DIR) -> str | None:
 
 def installed_packages() -> dict[str, str]:
     """Every installed distribution with its version, by name: what a lock file lists."""
-    found = {found.metadata["Name"]: found.version for found in metadata.distributions()}
-    return dict(sorted(found.items(), key=lambda pair: pair[0].lower()))
+    # Each access to `metadata` or `version` parses the file again.
+    parsed = [distribution.metadata for distribution in metadata.distributions()]
+    versions = {fields["Name"]: fields["Version"] for fields in parsed}
+    return dict(sorted(versions.items(), key=lambda pair: pair[0].lower()))
 
 
 def has_changes(package: Path = PACKAGE_DIR) -> bool:
-    """Whether the checkout has anything that its commit has not."""
+    """Whether the checkout has uncommitted changes."""
     return bool(git(package, "status", "--porcelain"))
 
 
 def git(directory: Path, *arguments: str, **variables: str) -> str | None:
-    """What git says in this directory; None when there is no git, or no checkout."""
+    """The output of a git command in this directory; None without git or outside a checkout."""
     if shutil.which("git") is None:
         return None
     try:
@@ -116,13 +119,13 @@ _NVIDIA_VERSION = Path("/proc/driver/nvidia/version")
 def run_environment(
     engine: str, *, device: str, devices: tuple[str, ...], device_memory_bytes: int | None
 ) -> RunEnvironment:
-    """Everything that may explain a difference between two runs of one recipe."""
+    """Collect everything that may explain a difference between two runs of one recipe."""
     revision = commit()
     return RunEnvironment(
         python=platform.python_version(),
         platform=platform.platform(),
         num_cpus=usable_cores(),
-        packages={name: version for name in _PACKAGES if (version := _version(name)) is not None},
+        packages={name: version for name in _PACKAGES if (version := installed_version(name)) is not None},
         variables={
             name: redacted(value) for name, value in sorted(os.environ.items()) if name.startswith(_VARIABLES)
         },
@@ -138,13 +141,6 @@ def run_environment(
     )
 
 
-def _version(package: str) -> str | None:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return None
-
-
 def nvidia_driver() -> str | None:
-    """What the driver says about itself; None where there is none."""
+    """The version line of the NVIDIA driver; None where there is none."""
     return _NVIDIA_VERSION.read_text().splitlines()[0] if _NVIDIA_VERSION.exists() else None

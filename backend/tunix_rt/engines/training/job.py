@@ -1,4 +1,4 @@
-"""What an engine takes and gives: TrainingJob, TrainingResult, Engine; processes that train together."""
+"""TrainingJob, TrainingResult and the Engine protocol; groups of processes that train together."""
 
 import socket
 import time
@@ -22,7 +22,7 @@ ResumePoint = int | Literal["latest"]
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of one split, streamed as often as they are asked for."""
+    """The rows of one split; each call of `read` streams them again."""
 
     split: str
     read: Callable[[], Iterator[StoredTrace]]
@@ -30,7 +30,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class TrainingData:
-    """What is trained and validated on."""
+    """The training and validation rows."""
 
     name: str
     """Key of the dataset, or name of the file."""
@@ -53,56 +53,56 @@ class ProcessGroup:
 
 @dataclass(frozen=True)
 class TrainingJob:
-    """Everything that an engine must know to run a recipe."""
+    """Everything that an engine needs to run a recipe."""
 
     resolved: ResolvedRecipe
     data: TrainingData
     run_dir: RunDir
     device: DeviceRequest = DeviceRequest()
     resume_from: ResumePoint | None = None
-    """None: from the start, in a directory that is empty."""
+    """None: a new run in an empty directory."""
     checkpoint_dir: Path | None = None
-    """Where checkpoints are kept. None: inside the run directory."""
+    """The directory of the checkpoints. None: inside the run directory."""
     processes: ProcessGroup | None = None
     """None: this process trains alone."""
     is_forced: bool = False
-    """Run although the plan says that it does not fit."""
+    """Run even if the plan does not fit."""
     stop_after_s: float | None = None
-    """Stop in peace, with a checkpoint, after this time. None: train to the end."""
+    """Stop with a checkpoint after this time. None: train to the end."""
     recipe_name: str | None = None
-    """Of the recipe's file, without its ending."""
+    """Stem of the recipe's file name."""
     engine_choice: str | None = None
-    """Which engine runs, and why: the first line of the log."""
+    """The engine and why it was chosen; the first line of the log."""
     initial_adapters: Path | None = None
-    """A directory in PEFT's layout that LoRA starts from, so that two engines start from the same. None: from
-    random ones."""
+    """A directory in PEFT's layout with the initial LoRA adapters, so that two engines can start from equal
+    ones. None: random adapters."""
 
     @property
     def checkpoints(self) -> Path:
-        """Where this run's checkpoints are kept."""
+        """The directory of the checkpoints."""
         return self.checkpoint_dir or self.run_dir.checkpoints
 
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """How a run that did not fail ended."""
+    """The result of a run that did not fail."""
 
     figures: RunFigures
     stop_signal: int | None = None
-    """The signal that ended it early, with everything saved. None: there was none."""
+    """The signal that stopped the run, with everything saved; None if none did."""
     is_out_of_time: bool = False
-    """Whether `stop_after_s` ended it early, with everything saved."""
+    """Whether `stop_after_s` stopped the run, with everything saved."""
 
 
 class Engine(Protocol):
-    """One way to train. An engine writes through `records` and raises errors of `core.errors`."""
+    """A training engine. It writes through `records` and raises errors of `base.errors`."""
 
     @property
     def name(self) -> str:
-        """As the manifest names it."""
+        """The name in the manifest."""
 
     def train(self, job: TrainingJob, records: RunRecords) -> TrainingResult:
-        """Run the recipe to its end, to a signal, or to the end of its time."""
+        """Run the recipe to its end, to a signal, or to its time limit."""
 
 
 DEFAULT_TIMEOUT_S = 300
@@ -110,7 +110,7 @@ _TORCHRUN_KEYS = ("MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE")
 
 
 def processes_of_torchrun(environ: Mapping[str, str]) -> ProcessGroup | None:
-    """What torchrun, or accelerate, says about this process; None when it trains alone.
+    """The process group that torchrun or accelerate describes; None when this process trains alone.
 
     Example:
         MASTER_ADDR=10.0.0.2 MASTER_PORT=29500 RANK=1 WORLD_SIZE=4 -> ProcessGroup("10.0.0.2:29500", 4, 1)
@@ -125,7 +125,7 @@ def coordinator_address(processes: ProcessGroup) -> tuple[str, int]:
     """Host and port of process 0.
 
     Raises:
-        InvalidInputError: The address is none, or the process does not exist in a run of this size.
+        InvalidInputError: The address is invalid, or the process id is not below the number of processes.
     """
     host, _, port = processes.coordinator.rpartition(":")
     if not host or not port.isdecimal():
@@ -142,10 +142,10 @@ def coordinator_address(processes: ProcessGroup) -> tuple[str, int]:
 
 
 def wait_for_process_0(processes: ProcessGroup, timeout_s: int) -> None:
-    """Return when process 0 listens; process 0 itself has nobody to wait for.
+    """Wait until process 0 listens; process 0 itself returns at once.
 
     Raises:
-        DeviceError: Nothing listens at its address.
+        DeviceError: Nothing listens at its address within the timeout.
     """
     host, port = coordinator_address(processes)
     deadline = time.monotonic() + timeout_s

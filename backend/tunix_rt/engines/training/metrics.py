@@ -1,16 +1,18 @@
-"""Loss, throughput and MFU of running steps; divergence.
+"""Loss, throughput and MFU of running steps; steps that are not finite.
 
-step        7       8       9
+The host reads a step two steps after it was started:
+
+    step    7         8         9
     device  ....[7]....[8]....[9]....
-    host    ask 7   ask 8   ask 9, read 7
+    host    start 7   start 8   start 9, read 7
 
-So the device always has a step to do, and the host never runs further ahead than the batches that are sent.
-When a step ended is noted by a thread that does nothing but wait for it: the moment of reading says little.
+The device always has a step to run, and the host never gets further ahead than the prefetched batches. A
+thread that only waits for the steps takes their end times: the time of reading says little about them.
 """
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,8 +22,9 @@ from typing import Any
 import numpy as np
 
 from tunix_rt.base.errors import DivergedError
-from tunix_rt.engines.planning.targets import Devices
-from tunix_rt.engines.training.backend import PendingFigures, SentBatch, StepFigures
+from tunix_rt.engines.planning.step import model_flops
+from tunix_rt.engines.planning.targets import Devices, peak_flops
+from tunix_rt.engines.training.backend import PendingFigures, PrefetchedBatch, StepFigures
 from tunix_rt.engines.training.preparation import Prepared
 from tunix_rt.engines.training.records import Progress, RunRecords
 from tunix_rt.engines.training.types import MetricsLine
@@ -30,8 +33,8 @@ BATCH_FILE = "diverged_batch.json"
 ARRAYS_FILE = "diverged_batch.npz"
 
 
-class Diverged(Exception):
-    """A step met a number that is not finite; its update was not applied."""
+class NonFiniteStep(Exception):
+    """The loss or a gradient of a step is not finite; its update was not applied."""
 
     def __init__(self, batch_index: int) -> None:
         super().__init__(batch_index)
@@ -39,7 +42,7 @@ class Diverged(Exception):
 
 
 def write_diverged_batch(prepared: Prepared, index: int, records: RunRecords) -> None:
-    """Keep the batch: which traces were in it, and the arrays as the step got them."""
+    """Save the batch: the ids of its traces, and its arrays as the step got them."""
     batch = prepared.batches.batch(index)
     trace_ids = prepared.trace_ids({example for row in batch.examples for example in row})
     records.write_arrays(
@@ -69,23 +72,23 @@ def write_diverged_batch(prepared: Prepared, index: int, records: RunRecords) ->
 
 
 def diverged_error(index: int, kept_steps: Sequence[int]) -> DivergedError:
-    """The end of the run, and what to try."""
-    kept = (
+    """The error of the run, and what to try."""
+    last_good = (
         f"The last good state is the checkpoint of step {kept_steps[-1]}"
         if kept_steps
-        else "No step was good"
+        else "No step was finite"
     )
     return DivergedError(
-        f"The loss or a gradient of step {index + 1} is not a finite number. {kept}; "
+        f"The loss or a gradient of step {index + 1} is not a finite number. {last_good}; "
         f"the batch is in {BATCH_FILE}.",
         next_step="Lower training.learning_rate, lengthen training.warmup_steps or set "
-        "training.max_grad_norm, and look at the traces of the batch.",
+        "training.max_grad_norm, and check the traces of the batch.",
     )
 
 
 @dataclass(frozen=True)
 class Speed:
-    """Work, and how long it took."""
+    """Work and the time it took."""
 
     num_tokens: int
     flops: float
@@ -103,7 +106,7 @@ class Speed:
 
 
 class Stopwatch:
-    """Work over time. The first step only starts the clock: it holds the warm-up."""
+    """Work over time. The first step only starts the clock, because it includes the warm-up."""
 
     def __init__(self) -> None:
         self._started_s: float | None = None
@@ -112,7 +115,7 @@ class Stopwatch:
         self._num_tokens, self._flops, self._num_steps = 0, 0.0, 0
 
     def count(self, num_tokens: int, flops: float, ended_s: float) -> None:
-        """Take a step that ended at this moment of the monotonic clock."""
+        """Add a step that ended at this time of the monotonic clock."""
         self._last_end_s = ended_s
         if self._started_s is None:
             self._started_s = self._last_line_s = ended_s
@@ -122,14 +125,14 @@ class Stopwatch:
         self._num_steps += 1
 
     def skip(self, seconds: float) -> None:
-        """Forget time in which no step was running."""
+        """Exclude time in which no step was running."""
         if self._started_s is not None:
             self._started_s += seconds
             self._last_line_s += seconds
             self._last_end_s += seconds
 
     def speed_since_last(self) -> Speed:
-        """Of the steps since this was last asked."""
+        """The speed of the steps since the previous call."""
         num_tokens, flops = self._at_last_line
         speed = Speed(
             self._num_tokens - num_tokens, self._flops - flops, self._last_end_s - self._last_line_s
@@ -139,11 +142,11 @@ class Stopwatch:
 
     @property
     def overall(self) -> Speed:
-        """Of all steps but the first."""
+        """The speed of all steps but the first."""
         return Speed(self._num_tokens, self._flops, self._last_end_s - (self._started_s or 0.0))
 
     def seconds_per_step(self) -> float | None:
-        """The mean of all steps but the first; None before there is one."""
+        """The mean over all steps but the first; None before the second one."""
         if self._started_s is None or not self._num_steps:
             return None
         return (self._last_end_s - self._started_s) / self._num_steps
@@ -167,54 +170,37 @@ class _Ended:
 
 
 class Meter:
-    """Turns what steps return into lines of metrics, in order and never twice."""
+    """Turns the figures of steps into metrics lines, in order and once each."""
 
-    def __init__(
-        self,
-        prepared: Prepared,
-        devices: Devices,
-        records: RunRecords,
-        *,
-        flops: Callable[[int, int], float],
-        peak_flops: float | None,
-    ) -> None:
-        """Measure a run.
-
-        Args:
-            prepared: The run.
-            devices: What it runs on.
-            records: Where lines go.
-            flops: Operations of a step, from its tokens and its trained tokens.
-            peak_flops: Operations a second that the devices can do at best; None when not known.
-        """
+    def __init__(self, prepared: Prepared, devices: Devices, records: RunRecords) -> None:
         self._prepared = prepared
         self._devices = devices
         self._records = records
-        self._flops = flops
-        self._peak_flops = peak_flops
+        self._peak_flops = peak_flops(devices)
         self._running: deque[_Running] = deque()
         self._clock = Stopwatch()
         self._waiter = ThreadPoolExecutor(1, thread_name_prefix="step-end")
         self._peak_memory_bytes: int | None = None
         self.last_line: MetricsLine | None = None
 
-    def add(self, batch: SentBatch[Any], pending: PendingFigures) -> None:
-        """Take a step that has just been started; wait for one that is too far behind."""
+    def add(self, batch: PrefetchedBatch[Any], pending: PendingFigures) -> None:
+        """Add a step that was just started; waits for the oldest one when too many are running."""
         ended = self._waiter.submit(_end_of, pending)
         self._running.append(_Running(batch.index + 1, batch.num_tokens, batch.sha256, ended))
-        self._settle(NUM_IN_FLIGHT)
+        self.flush(NUM_IN_FLIGHT)
 
-    def settle(self) -> None:
-        """Wait for every step that was started, and write its line.
+    def flush(self, num_left: int = 0) -> None:
+        """Wait for all started steps but the last `num_left`, and write their lines.
 
         Raises:
-            Diverged: One of them met a number that is not finite.
+            NonFiniteStep: The loss or a gradient of one of them is not finite.
         """
-        self._settle(0)
+        while len(self._running) > num_left:
+            self._read(self._running.popleft())
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Time inside is not time of training."""
+        """Exclude the time inside from the training time."""
         started_s = time.monotonic()
         try:
             yield
@@ -223,35 +209,36 @@ class Meter:
 
     @property
     def tokens_per_s(self) -> float | None:
-        """Over all steps of this process but the first, which holds the warm-up."""
+        """Over all steps of this process but the first, which includes the warm-up."""
         return self._clock.overall.tokens_per_s
 
     @property
     def mfu(self) -> float | None:
-        """The same steps' operations as a share of what the devices could do."""
+        """The model FLOPs of the same steps, as a share of the peak of the devices."""
         return self._mfu(self._clock.overall.flops_per_s)
 
     @property
     def peak_memory_bytes(self) -> int | None:
-        """The most memory that the run used, in the processes before a resume too."""
+        """The peak memory of the run, including the processes before a resume."""
         return _largest(self._records.peak_before_bytes, self._peak_here())
 
     def _peak_here(self) -> int | None:
-        """The most that was seen in this process so far."""
-        # Linux estimates its mark anew at every reading: it may be some hundred kB less than the one before.
-        # The end of a run must not say less than its lines.
+        """The peak memory of this process so far."""
+        # Linux estimates the peak anew at every reading, and it may drop by some hundred kB. The figure of a
+        # run must not be below those of its lines.
         self._peak_memory_bytes = _largest(self._peak_memory_bytes, self._devices.peak_memory_bytes())
         return self._peak_memory_bytes
-
-    def _settle(self, num_left: int) -> None:
-        while len(self._running) > num_left:
-            self._read(self._running.popleft())
 
     def _read(self, running: _Running) -> None:
         ended = running.ended.result()
         if not ended.figures.is_finite:
-            raise Diverged(running.step - 1)
-        flops = self._flops(running.num_tokens, ended.figures.num_trained_tokens)
+            raise NonFiniteStep(running.step - 1)
+        flops = model_flops(
+            self._prepared.source.architecture,
+            self._prepared.recipe,
+            num_tokens=running.num_tokens,
+            num_trained_tokens=ended.figures.num_trained_tokens,
+        )
         self._clock.count(running.num_tokens, flops, ended.ended_s)
         is_last = running.step == self._prepared.num_steps
         if is_last or running.step % self._prepared.recipe.output.log_every_steps == 0:

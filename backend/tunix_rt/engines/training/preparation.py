@@ -1,4 +1,4 @@
-"""Model, tokenizer, batches and number of steps; what makes two runs the same training."""
+"""Model, tokenizer, batches and number of steps of a run; the identity that its checkpoints share."""
 
 import hashlib
 import math
@@ -23,7 +23,7 @@ from tunix_rt.tokenization.chat_template import choose_template
 from tunix_rt.tokenization.encoding import TraceEncoder
 from tunix_rt.tokenization.packing import Batches, BatchSettings
 
-# These change how fast or where a run computes, when it reports and what it keeps; not what it learns.
+# These change the speed, the devices, the reports and the files of a run, but not what it learns.
 _FREE_SECTIONS = ("output.", "sharding.", "eval.")
 _FREE_KEYS = frozenset(
     {
@@ -34,7 +34,7 @@ _FREE_KEYS = frozenset(
         "training.donate_buffers",
     }
 )
-# Names of things whose content is compared instead.
+# Names whose content is compared instead.
 _BY_CONTENT = frozenset({"model.name", "model.revision", "model.tokenizer", "data.dataset"})
 _LENGTH = frozenset({"training.num_steps", "training.num_epochs"})
 
@@ -43,7 +43,7 @@ _NUM_SAMPLES = 16
 
 
 class RunIdentity(BaseModel):
-    """What a checkpoint belongs to."""
+    """The training that a checkpoint belongs to."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     recipe: dict[str, JsonValue]
@@ -54,10 +54,10 @@ class RunIdentity(BaseModel):
     base_model: str
 
     def require_same(self, other: "RunIdentity") -> None:
-        """Refuse to go on with a run that trains something else.
+        """Reject checkpoints of another training.
 
         Raises:
-            ConflictError: names everything that differs.
+            ConflictError: The identities differ; it names every difference.
         """
         differences = [*_different_keys(self.recipe, other.recipe)]
         differences += [
@@ -67,7 +67,7 @@ class RunIdentity(BaseModel):
         ]
         if differences:
             raise ConflictError(
-                f"The checkpoints belong to another training. Different: {', '.join(differences)}.",
+                f"The checkpoints belong to another training. Differences: {', '.join(differences)}.",
                 next_step="Use the recipe, data and model of that run, or start another with a new --output.",
             )
 
@@ -75,7 +75,7 @@ class RunIdentity(BaseModel):
 def run_identity(
     recipe: Recipe, num_steps: int, dataset_hash: str, encoder: TraceEncoder, source: ModelSource
 ) -> RunIdentity:
-    """The identity of the run of a recipe. Its length counts only where the schedule depends on it."""
+    """The identity of a run. Its length counts only where the schedule depends on it."""
     keys = {key: value for key, value in _flat(recipe.model_dump(mode="json")) if not _is_free(key)}
     if recipe.training.schedule != "constant":
         keys["training.num_steps"] = num_steps
@@ -107,7 +107,7 @@ def _different_keys(saved: Mapping[str, JsonValue], wanted: Mapping[str, JsonVal
 
 
 def _model_fingerprint(source: ModelSource) -> str:
-    """A hash over the shape and over samples of the weights: to read all of them takes minutes."""
+    """A hash of the architecture and of samples of the weights: reading all of them takes minutes."""
     digest = hashlib.sha256(repr(source.architecture).encode())
     files = [] if source.directory is None else sorted(source.directory.glob("*.safetensors"))
     for file in files:
@@ -118,17 +118,17 @@ def _model_fingerprint(source: ModelSource) -> str:
 
 def _samples(file: Path) -> bytes:
     size = file.stat().st_size
-    pieces = []
+    samples = []
     with file.open("rb") as opened:
         for number in range(_NUM_SAMPLES):
             opened.seek(size * number // _NUM_SAMPLES)
-            pieces.append(opened.read(_SAMPLE_BYTES))
-    return b"".join(pieces)
+            samples.append(opened.read(_SAMPLE_BYTES))
+    return b"".join(samples)
 
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """What an engine trains, and on what."""
+    """The model, the data and the length of a run."""
 
     recipe: Recipe
     data: TrainingData
@@ -140,7 +140,7 @@ class Prepared:
 
     @property
     def identity(self) -> RunIdentity:
-        """What a checkpoint of this training belongs to."""
+        """The identity that checkpoints of this run carry."""
         return run_identity(self.recipe, self.num_steps, self.data.content_hash, self.encoder, self.source)
 
     @property
@@ -162,11 +162,11 @@ class Prepared:
 
 
 def prepare(recipe: Recipe, data: TrainingData) -> Prepared:
-    """Find the model, encode the rows, fill the batches.
+    """Resolve the model, encode the rows and pack the batches.
 
     Raises:
-        DataError: The rows must not be trained on, or do not go with the model.
-        InvalidInputError: The recipe asks for something that this model or data cannot give.
+        DataError: The rows cannot be trained on, or do not match the model.
+        InvalidInputError: The recipe requires something that the model or the data does not offer.
     """
     source = resolve_model(recipe.model)
     tokenizer = load_model_tokenizer(recipe.model, source)

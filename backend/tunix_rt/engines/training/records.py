@@ -1,4 +1,4 @@
-"""Everything a run writes: metrics, events, log, progress."""
+"""The records of a run: metrics, events, log, progress."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -22,7 +22,7 @@ PROGRESS_EVERY_S = 1.0
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is."""
+    """The progress of a run."""
 
     step: int
     num_steps: int
@@ -45,62 +45,61 @@ class Progress:
 
 
 class View(Protocol):
-    """Where a person looks."""
+    """A display of a run, such as a terminal."""
 
     def show_line(self, text: str) -> None:
-        """Something to read."""
+        """Show a line of text."""
 
     def show_progress(self, progress: Progress, *, is_due: bool) -> None:
-        """A step is done. `is_due` is true now and then: for whoever shows progress as lines."""
+        """Show the progress after a step. `is_due` is true about once a second, for line-based displays."""
 
 
 class RunRecords:
-    """The records of a run: metrics.jsonl, events.jsonl, log.txt, and who is watching.
+    """Writes metrics.jsonl, events.jsonl and log.txt, and updates the view.
 
-    Nothing is written before `begin`: what is refused at once leaves no trace, and a run that is already
-    there stays as it is.
+    Nothing is written before `begin`: a rejected run leaves no files, and an existing run stays unchanged.
     """
 
     def __init__(self, run_dir: RunDir, view: View) -> None:
         self._run_dir = run_dir
         self._view = view
         self._open: _OpenFiles | None = None
-        self._said_before: list[str] = []
+        self._buffered_log: list[str] = []
         self._last_progress_s = -PROGRESS_EVERY_S
         self.durations_s: dict[str, float] = {}
         self.is_forced = False
-        """Whether the run went on although it should not fit."""
+        """Whether the run was forced although its plan does not fit."""
         self.peak_before_bytes: int | None = None
-        """The most memory that the lines before a resume tell."""
+        """The peak memory in the metrics before a resume."""
 
     @property
     def has_begun(self) -> bool:
-        """Whether this run has files."""
+        """Whether the records are open."""
         return self._open is not None
 
     def begin(self, *, step: int) -> None:
-        """Open the records after `step` steps; metrics of later ones will be written again."""
+        """Open the records at `step`; metrics of later steps are removed, as those steps are repeated."""
         self._run_dir.manifest.unlink(missing_ok=True)
         keep_json_lines(self._run_dir.metrics, lambda line: bool(line["step"] <= step))
         keep_json_lines(self._run_dir.events, lambda line: True)
-        kept = read_json_lines(self._run_dir.metrics)
-        peaks = [line["peak_memory_bytes"] for line in kept if "peak_memory_bytes" in line]
+        lines = read_json_lines(self._run_dir.metrics)
+        peaks = [line["peak_memory_bytes"] for line in lines if "peak_memory_bytes" in line]
         self.peak_before_bytes = max(peaks, default=None)
         self._open = _OpenFiles(self._run_dir)
-        for text in self._said_before:
+        for text in self._buffered_log:
             self._open.write_log(text)
 
     def metrics(self, line: MetricsLine | ValidationLine) -> None:
-        """Append a line of metrics."""
+        """Append a metrics line."""
         self._files.metrics.append(line.to_json())
 
     def event(self, kind: EventKind, message: str, **details: JsonValue) -> None:
-        """Write down that something happened, and say so."""
+        """Record an event and show its message."""
         self.note(kind, message, **details)
         self._view.show_line(redacted(message))
 
     def note(self, kind: EventKind, message: str, **details: JsonValue) -> None:
-        """Write down that something happened, which whoever is watching will be told elsewhere."""
+        """Record an event without showing it."""
         message = redacted(message)
         event = RunEvent(
             sequence=self._files.num_events,
@@ -113,17 +112,17 @@ class RunRecords:
         self._files.num_events += 1
         self._files.write_log(message)
 
-    def say(self, text: str) -> None:
-        """Print to the log and to whoever is watching."""
+    def log(self, text: str) -> None:
+        """Write a line to the log and show it."""
         text = redacted(text)
         if self._open is None:
-            self._said_before.append(text)
+            self._buffered_log.append(text)
         else:
             self._open.write_log(text)
         self._view.show_line(text)
 
     def progress(self, progress: Progress) -> None:
-        """Show how far the run is."""
+        """Show the progress; about once a second, log it too."""
         now_s = time.monotonic()
         is_last = progress.step == progress.num_steps
         is_due = is_last or now_s - self._last_progress_s >= PROGRESS_EVERY_S
@@ -133,22 +132,22 @@ class RunRecords:
         self._view.show_progress(progress, is_due=is_due)
 
     def write_json(self, name: str, value: dict[str, Any]) -> None:
-        """Write a file of the run directory whole."""
+        """Write a JSON file of the run directory atomically."""
         write_json_atomically(self._run_dir.path / name, value, what=f"writing {name}")
 
     def write_text(self, name: str, text: str) -> None:
-        """Write a file of the run directory whole."""
+        """Write a text file of the run directory atomically."""
         with write_atomically(self._run_dir.path / name, what=f"writing {name}") as file:
             file.write(text.encode())
 
     def write_arrays(self, name: str, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Write arrays into a file of the run directory, whole."""
+        """Write arrays to a file of the run directory atomically."""
         with write_atomically(self._run_dir.path / name, what=f"writing {name}") as file:
             np.savez_compressed(file, allow_pickle=False, **arrays)
 
     @contextmanager
     def timed(self, what: str) -> Iterator[None]:
-        """Count what happens inside towards a duration of the manifest."""
+        """Add the time inside to a duration of the manifest."""
         start_s = time.monotonic()
         try:
             yield
@@ -156,12 +155,12 @@ class RunRecords:
             self.durations_s[what] = self.durations_s.get(what, 0.0) + time.monotonic() - start_s
 
     def sync(self) -> None:
-        """Make the metrics and events written so far survive a power cut."""
+        """Flush metrics and events to disk, so that they survive a power failure."""
         self._files.metrics.sync()
         self._files.events.sync()
 
     def close(self) -> None:
-        """Nothing more is written."""
+        """Close the files."""
         if self._open is not None:
             self._open.close()
 
@@ -172,7 +171,7 @@ class RunRecords:
 
 
 class _OpenFiles:
-    """The files that grow while a run goes on."""
+    """The files that a run appends to."""
 
     def __init__(self, run_dir: RunDir) -> None:
         self.num_events = len(read_json_lines(run_dir.events))
@@ -192,7 +191,7 @@ class _OpenFiles:
 
 
 def duration_text(seconds: float) -> str:
-    """A time that people read.
+    """A duration for display.
 
     Example:
         3725 -> "1h 02m"; 65 -> "1m 05s"; 4.2 -> "4s"

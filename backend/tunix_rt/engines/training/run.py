@@ -1,30 +1,43 @@
-"""Around every engine: directory, records, plan, sanity block, exit code."""
+"""What surrounds every engine: run directory, manifest, exit code, and the steps of one training.
+
+`run` holds the directory and writes the manifest. `EngineTraining` is the order in which an engine trains:
+resume point, records, plan, load, loop, export. The rest describes the run in the log before it starts.
+"""
 
 import json
 import traceback
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Generic, TypeVar
 
 from tunix_rt import __version__
 from tunix_rt.base.errors import ConflictError, TunixRTError
 from tunix_rt.base.files.atomic import write_json_atomically
 from tunix_rt.base.logs import redacted
-from tunix_rt.base.signals import Interrupted
+from tunix_rt.base.signals import Interrupted, StopRequest
+from tunix_rt.engines.planning.fixes import out_of_memory_error, require_fit
 from tunix_rt.engines.planning.targets import Devices
 from tunix_rt.engines.planning.types import Plan
-from tunix_rt.engines.training.checkpointing import Start, begun_by_another_engine, require_checkpoints_of
-from tunix_rt.engines.training.environment import code_diff
-from tunix_rt.engines.training.job import Engine, TrainingJob
-from tunix_rt.engines.training.loop import Position
+from tunix_rt.engines.training.backend import TrainingBackend
+from tunix_rt.engines.training.checkpointing import (
+    Checkpoints,
+    Start,
+    engine_mismatch_error,
+    find_start,
+    require_checkpoints_of,
+)
+from tunix_rt.engines.training.environment import code_diff, run_environment
+from tunix_rt.engines.training.job import LATEST, Engine, TrainingJob, TrainingResult
+from tunix_rt.engines.training.loop import LoopParts, Position, is_stopped_early, run_steps
 from tunix_rt.engines.training.metrics import Meter
 from tunix_rt.engines.training.preparation import Prepared
 from tunix_rt.engines.training.records import RunRecords, View
 from tunix_rt.engines.training.types import (
     OUT_OF_TIME,
-    RunEnvironment,
+    EventKind,
     RunFailure,
     RunFigures,
     RunManifest,
@@ -33,7 +46,7 @@ from tunix_rt.engines.training.types import (
 from tunix_rt.engines.weights.architecture import Architecture
 from tunix_rt.recipes.types import Recipe
 
-# What a shell reports of a process that a signal ended.
+# Added to the signal number: the exit code of a process that a signal ended.
 _SIGNAL_EXIT_BASE = 128
 
 
@@ -46,18 +59,22 @@ class _Outcome:
 
 
 def run(engine: Engine, job: TrainingJob, view: View) -> RunManifest:
-    """Train, and leave a run directory that says how it went.
+    """Train in the job's run directory, and write the manifest.
 
     Raises:
-        ConflictError: The directory holds a run already and the job does not resume it.
-        TunixRTError: The run failed. If it had begun, the manifest says so.
+        ConflictError: The directory already holds a run and the job does not resume it.
+        TunixRTError: The run failed. If it had started, the manifest records the failure.
     """
     with job.run_dir.held():
-        _refuse_used_directory(job)
-        _refuse_run_of_another_engine(engine, job)
+        if job.resume_from is None and not job.run_dir.is_empty():
+            raise ConflictError(
+                f"{job.run_dir.path} is not empty.",
+                next_step="Add --resume to resume the run in it, or choose another --output.",
+            )
+        _require_same_engine(engine, job)
         records = RunRecords(job.run_dir, view)
         if job.engine_choice is not None:
-            records.say(job.engine_choice)
+            records.log(job.engine_choice)
         started_at = datetime.now(UTC)
         try:
             with _recording_failures(engine, job, records, started_at):
@@ -68,27 +85,19 @@ def run(engine: Engine, job: TrainingJob, view: View) -> RunManifest:
             job.run_dir.remove_if_empty()
 
 
-def _refuse_used_directory(job: TrainingJob) -> None:
-    if job.resume_from is None and not job.run_dir.is_empty():
-        raise ConflictError(
-            f"{job.run_dir.path} is not empty.",
-            next_step="Add --resume to go on with the run that is there, or choose another --output.",
-        )
-
-
-def _refuse_run_of_another_engine(engine: Engine, job: TrainingJob) -> None:
+def _require_same_engine(engine: Engine, job: TrainingJob) -> None:
     require_checkpoints_of(engine.name, job.checkpoints)
     environment = job.run_dir.environment
-    begun_by = json.loads(environment.read_bytes())["engine"] if environment.is_file() else engine.name
-    if begun_by != engine.name:
-        raise begun_by_another_engine(job.run_dir.path, begun_by, engine.name)
+    started_with = json.loads(environment.read_bytes())["engine"] if environment.is_file() else engine.name
+    if started_with != engine.name:
+        raise engine_mismatch_error(job.run_dir.path, started_with, engine.name)
 
 
 def _trained(engine: Engine, job: TrainingJob, records: RunRecords) -> _Outcome:
     try:
         result = engine.train(job, records)
     except Interrupted as interrupt:
-        # Nothing was under way that could be finished first.
+        # No step was running that could be finished first.
         return _Outcome("cancelled", _SIGNAL_EXIT_BASE + interrupt.signal_number)
     if result.stop_signal is not None:
         return _Outcome("cancelled", _SIGNAL_EXIT_BASE + result.stop_signal, result.figures)
@@ -108,11 +117,11 @@ def _recording_failures(
         _finish(engine, job, records, started_at, _Outcome("failed", error.exit_code, failure=failure))
         raise
     except Exception as error:
-        records.say(traceback.format_exc())
+        records.log(traceback.format_exc())
         failure = RunFailure(
             code="bug",
             detail=redacted(f"{type(error).__name__}: {error}"),
-            next_step="Report it with log.txt: the run did nothing that should end like this.",
+            next_step="Please report it with log.txt: this is a bug.",
         )
         _finish(engine, job, records, started_at, _Outcome("failed", 1, failure=failure))
         raise
@@ -122,7 +131,9 @@ def _finish(
     engine: Engine, job: TrainingJob, records: RunRecords, started_at: datetime, outcome: _Outcome
 ) -> RunManifest:
     if records.has_begun:
-        _record_end(records, outcome)
+        message = outcome.status if outcome.failure is None else f"failed: {outcome.failure.detail}"
+        kind: EventKind = "finished" if outcome.failure is None else "failed"
+        records.note(kind, message, exit_code=outcome.exit_code)
     records.close()
     recipe = job.resolved.recipe
     manifest = RunManifest(
@@ -150,20 +161,149 @@ def _finish(
     return manifest
 
 
-def _record_end(records: RunRecords, outcome: _Outcome) -> None:
-    if outcome.failure is not None:
-        records.note("failed", f"failed: {outcome.failure.detail}", exit_code=outcome.exit_code)
-    else:
-        records.note("finished", outcome.status, exit_code=outcome.exit_code)
+_State = TypeVar("_State")
+
+
+@dataclass(eq=False)
+class EngineTraining(ABC, Generic[_State]):
+    """One training, whichever engine runs it; an engine fills in the abstract methods."""
+
+    engine: str
+    device_names: tuple[str, ...]
+    job: TrainingJob
+    records: RunRecords
+    prepared: Prepared
+    devices: Devices
+    checkpoints: Checkpoints[_State]
+    stop: StopRequest
+
+    @abstractmethod
+    def summary(self) -> str:
+        """The block that describes the run in its log."""
+
+    @abstractmethod
+    def plan(self) -> Plan:
+        """Plan the step; compile it where the engine does so ahead of time."""
+
+    @abstractmethod
+    def load(self, start: Start[_State]) -> TrainingBackend:
+        """Put the weights and the optimizer state on the devices."""
+
+    @abstractmethod
+    def is_out_of_memory(self, error: BaseException) -> bool:
+        """Whether the error says that a device has no memory left."""
+
+    def require_fit(self, plan: Plan) -> None:
+        """Raise DoesNotFitError when the plan does not fit and the job is not forced."""
+        require_fit(plan, is_forced=self.job.is_forced)
+
+    def run(self) -> TrainingResult:
+        """Train to the end of the recipe, to a signal, or to the time limit."""
+        start = find_start(self.job, self.checkpoints, self.prepared)
+        self._begin(start)
+        self.records.log(self.summary())
+        plan = self.plan()
+        self._record_plan(plan)
+        self.require_fit(plan)
+        try:
+            return self._train(start, plan)
+        except (RuntimeError, MemoryError) as error:
+            if not self.is_out_of_memory(error):
+                raise
+            saved_steps = self.checkpoints.steps()
+            raise out_of_memory_error(plan, self.prepared.recipe, error, saved_steps=saved_steps) from error
+
+    def _begin(self, start: Start[_State]) -> None:
+        """Open the records; nothing is written before this."""
+        job, records = self.job, self.records
+        environment = run_environment(
+            self.engine,
+            device=str(self.devices),
+            devices=self.device_names,
+            device_memory_bytes=self.devices.memory_bytes,
+        )
+        records.begin(step=start.step)
+        records.write_json(job.run_dir.recipe.name, job.resolved.to_json())
+        records.write_json(job.run_dir.environment.name, environment.to_json())
+        if environment.is_dirty and (diff := code_diff()) is not None:
+            records.write_text(job.run_dir.code_diff.name, diff)
+        if start.step:
+            records.event("resumed", f"resuming after step {start.step}", step=start.step)
+        else:
+            records.event("started", f"run {job.run_dir.run_id}")
+        for damaged in start.damaged:
+            message = f"the checkpoint of step {damaged.step} is damaged and was set aside: {damaged.problem}"
+            records.event("damaged-checkpoint", message, step=damaged.step)
+        for override in job.resolved.overrides:
+            message = f"{override.key}: {override.recipe_value} -> {override.used_value} ({override.reason})"
+            records.event("override", message, **override.model_dump(mode="json"))
+        if job.resume_from not in (None, LATEST):
+            self.checkpoints.delete_after(start.step)
+
+    def _record_plan(self, plan: Plan) -> None:
+        self.records.write_json(self.job.run_dir.plan.name, plan.model_dump(mode="json", exclude_none=True))
+        self.records.event("plan", plan.reason, fits=plan.fits)
+        if not plan.fits and self.job.is_forced:
+            self.records.is_forced = True
+            self.records.event("forced", "running because of --force")
+
+    def _train(self, start: Start[_State], plan: Plan) -> TrainingResult:
+        prepared, records, stop = self.prepared, self.records, self.stop
+        with records.timed("load"):
+            backend = self.load(start)
+        meter = Meter(prepared, self.devices, records)
+        parts = LoopParts(prepared, backend, records, meter, stop)
+        with records.timed("train"):
+            end = run_steps(parts, Position(start.step, start.history))
+        if stop.is_made:
+            return TrainingResult(
+                self._figures(plan, meter, end, None), stop.signal_number, stop.is_out_of_time
+            )
+        if is_stopped_early(prepared, end.history):
+            records.event("early-stop", f"no better validation loss since step {end.history.best_step}")
+        with records.timed("export"):
+            exported_step = self._export(backend, end)
+        return TrainingResult(self._figures(plan, meter, end, exported_step))
+
+    def _export(self, backend: TrainingBackend, end: Position) -> int:
+        """Export the weights that the recipe asks for; returns the step that they belong to."""
+        step, best_step, model = end.step, end.history.best_step, self.job.run_dir.model
+        if self.prepared.recipe.output.model == "best" and best_step is not None and best_step != step:
+            backend.restore(best_step)
+            step = best_step
+        backend.export(model)
+        self.records.event("exported", f"weights of step {step} are in {model.name}/", step=step)
+        return step
+
+    def _figures(self, plan: Plan, meter: Meter, end: Position, exported_step: int | None) -> RunFigures:
+        """The figures of a run that did not fail."""
+        batches, history = self.prepared.batches, end.history
+        return RunFigures(
+            num_steps=end.step,
+            num_planned_steps=self.prepared.num_steps,
+            num_examples=batches.num_examples,
+            num_dropped_examples=batches.num_dropped,
+            fill_ratio=batches.fill_ratio,
+            final_loss=None if meter.last_line is None else meter.last_line.loss,
+            validation_loss=history.last_loss,
+            best_validation_loss=history.best_loss,
+            best_step=history.best_step,
+            exported_step=exported_step,
+            tokens_per_s=meter.tokens_per_s,
+            mfu=meter.mfu,
+            planned_memory_bytes=plan.per_device_bytes,
+            peak_memory_bytes=meter.peak_memory_bytes,
+            peak_memory_of="process" if self.devices.platform == "cpu" else "device",
+        )
 
 
 def block(lines: Mapping[str, str]) -> str:
-    """One line a subject."""
+    """One line per subject."""
     return "\n".join(f"{subject:<10} {text}" for subject, text in lines.items())
 
 
 def model_line(prepared: Prepared, num_trained: int) -> str:
-    """The model and how many of its weights are trained."""
+    """The model, and how many of its weights are trained."""
     architecture = prepared.source.architecture
     return (
         f"{prepared.source.name} ({architecture.family}): {architecture.num_layers} layers, "
@@ -173,7 +313,7 @@ def model_line(prepared: Prepared, num_trained: int) -> str:
 
 
 def training_line(recipe: Recipe) -> str:
-    """How the weights change."""
+    """Mode, optimizer, schedule and memory options."""
     training = recipe.training
     return (
         f"{training.mode}, {training.optimizer.name}, learning rate {training.learning_rate:g} "
@@ -189,17 +329,17 @@ def batch_line(prepared: Prepared, shape: tuple[int, int, int], dtype: str) -> s
     trained = batches.num_trained_tokens_per_epoch / batches.num_batches_per_epoch
     return (
         f"{parts} x {rows} rows of {length} tokens ({dtype}), {batches.fill_ratio:.1%} filled, "
-        f"{trained:,.0f} trained tokens a step"
+        f"{trained:,.0f} trained tokens per step"
     )
 
 
 def data_line(prepared: Prepared) -> str:
-    """What is trained on, and how often."""
+    """The training data, and how often it is repeated."""
     batches = prepared.batches
-    dropped = f" ({batches.num_dropped:,} too long, left out)" if batches.num_dropped else ""
+    dropped = f" ({batches.num_dropped:,} too long, dropped)" if batches.num_dropped else ""
     return (
         f"{prepared.data.name}/{prepared.data.train.split}: {batches.num_examples:,} examples{dropped}, "
-        f"{batches.num_batches_per_epoch:,} batches an epoch, {prepared.num_steps:,} steps = "
+        f"{batches.num_batches_per_epoch:,} batches per epoch, {prepared.num_steps:,} steps = "
         f"{prepared.epoch_after(prepared.num_steps):.2f} epochs; {_template_text(prepared)}"
     )
 
@@ -210,7 +350,7 @@ def _template_text(prepared: Prepared) -> str:
 
 
 def logits_text(recipe: Recipe, architecture: Architecture, *, rows: int) -> str:
-    """The logits that exist at one time on a device that computes `rows` rows at a time."""
+    """The largest logits on a device that computes `rows` rows at a time."""
     num_tokens, chunk = rows * recipe.data.row_length, recipe.training.loss_chunk_tokens
     if chunk is not None:
         num_tokens = min(num_tokens, max(rows, chunk))
@@ -221,62 +361,3 @@ def logits_text(recipe: Recipe, architecture: Architecture, *, rows: int) -> str
 def mib(num_bytes: int) -> str:
     """1048576 -> "1.0 MiB"."""
     return f"{num_bytes / 2**20:,.1f} MiB"
-
-
-def record_beginning(
-    job: TrainingJob, records: RunRecords, start: Start[Any], environment: RunEnvironment
-) -> None:
-    """From here on the run leaves traces."""
-    records.begin(step=start.step)
-    records.write_json(job.run_dir.recipe.name, job.resolved.to_json())
-    records.write_json(job.run_dir.environment.name, environment.to_json())
-    if environment.is_dirty and (diff := code_diff()) is not None:
-        records.write_text(job.run_dir.code_diff.name, diff)
-    if start.step:
-        records.event("resumed", f"going on after step {start.step}", step=start.step)
-    else:
-        records.event("started", f"run {job.run_dir.run_id}")
-    for damaged in start.damaged:
-        message = f"the checkpoint of step {damaged.step} is damaged and was set aside: {damaged.problem}"
-        records.event("damaged-checkpoint", message, step=damaged.step)
-    for override in job.resolved.overrides:
-        message = f"{override.key}: {override.recipe_value} -> {override.used_value} ({override.reason})"
-        records.event("override", message, **override.model_dump(mode="json"))
-
-
-def record_plan(job: TrainingJob, records: RunRecords, plan: Plan) -> None:
-    """The plan, and whether the run goes on against it."""
-    records.write_json(job.run_dir.plan.name, plan.model_dump(mode="json", exclude_none=True))
-    records.event("plan", plan.reason, fits=plan.fits)
-    if not plan.fits and job.is_forced:
-        records.is_forced = True
-        records.event("forced", "running all the same, because of --force")
-
-
-def run_figures(
-    prepared: Prepared,
-    devices: Devices,
-    plan: Plan,
-    meter: Meter,
-    end: Position,
-    exported_step: int | None,
-) -> RunFigures:
-    """What came out of a run that did not fail."""
-    batches, history = prepared.batches, end.history
-    return RunFigures(
-        num_steps=end.step,
-        num_planned_steps=prepared.num_steps,
-        num_examples=batches.num_examples,
-        num_dropped_examples=batches.num_dropped,
-        fill_ratio=batches.fill_ratio,
-        final_loss=None if meter.last_line is None else meter.last_line.loss,
-        validation_loss=history.last_loss,
-        best_validation_loss=history.best_loss,
-        best_step=history.best_step,
-        exported_step=exported_step,
-        tokens_per_s=meter.tokens_per_s,
-        mfu=meter.mfu,
-        planned_memory_bytes=plan.per_device_bytes,
-        peak_memory_bytes=meter.peak_memory_bytes,
-        peak_memory_of="process" if devices.platform == "cpu" else "device",
-    )

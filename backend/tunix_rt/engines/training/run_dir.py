@@ -1,4 +1,4 @@
-"""Layout of runs/<id>, its lock and its manifest.
+"""Layout, lock and manifest of a run directory.
 
 runs/<run_id>/recipe.resolved.json  plan.json  environment.json  code.diff
 runs/<run_id>/metrics.jsonl  events.jsonl  log.txt     appended line by line
@@ -35,51 +35,51 @@ class RunDir:
 
     @property
     def run_id(self) -> str:
-        """The run's name: that of its directory."""
+        """The id of the run: the name of its directory."""
         return self.path.name
 
     def of_process(self, process_id: int) -> "RunDir":
-        """Where another process of the same run keeps its records: `runs/demo` -> `runs/demo-process-1`."""
+        """The directory of another process of the same run: `runs/demo` -> `runs/demo-process-1`."""
         return RunDir(self.path.with_name(f"{self.path.name}-process-{process_id}"))
 
     @property
     def recipe(self) -> Path:
-        """What ran: every value, every override."""
+        """The resolved recipe: every value and every override."""
         return self.path / RUN_RECIPE_FILE
 
     @property
     def plan(self) -> Path:
-        """What was predicted."""
+        """The plan."""
         return self.path / "plan.json"
 
     @property
     def environment(self) -> Path:
-        """On what it ran."""
+        """The environment of the run."""
         return self.path / "environment.json"
 
     @property
     def code_diff(self) -> Path:
-        """What the code had that its commit has not; absent where there was nothing, or no checkout."""
+        """Uncommitted changes of the code; absent without any, or outside a checkout."""
         return self.path / "code.diff"
 
     @property
     def metrics(self) -> Path:
-        """One line a logged step or validation."""
+        """One line per logged step or validation."""
         return self.path / "metrics.jsonl"
 
     @property
     def events(self) -> Path:
-        """What happened, numbered."""
+        """The event log, numbered."""
         return self.path / "events.jsonl"
 
     @property
     def log(self) -> Path:
-        """What the process printed."""
+        """The output of the process."""
         return self.path / "log.txt"
 
     @property
     def checkpoints(self) -> Path:
-        """Resumable states, one directory a step."""
+        """Checkpoints, one directory per step."""
         return self.path / "checkpoints"
 
     @property
@@ -89,34 +89,34 @@ class RunDir:
 
     @property
     def manifest(self) -> Path:
-        """Written last."""
+        """The manifest, written last."""
         return self.path / MANIFEST_FILE
 
     @contextmanager
     def held(self, *, wait_s: float = 0.0) -> Iterator[None]:
-        """Make the directory and keep every other process from writing a run into it.
+        """Create the directory and lock it against other processes.
 
         Args:
-            wait_s: how long to wait for another process to let go of it.
+            wait_s: How long to wait for another process to release it.
 
         Raises:
-            ConflictError: Another process has it.
+            ConflictError: Another process holds the lock.
         """
         with held_directory(self.path, "run", wait_s=wait_s):
             yield
 
     def is_empty(self) -> bool:
-        """Whether nothing of a run is there."""
+        """Whether the directory has no files of a run."""
         return is_unused(self.path)
 
     def remove_if_empty(self) -> None:
-        """Leave no trace of a run that never began."""
+        """Remove the directory of a run that never started."""
         remove_if_unused(self.path)
 
     def file_hashes(self) -> dict[str, str]:
-        """SHA-256 of every file but the manifest, by its path inside the directory."""
-        left_out = {self.manifest, self.path / LOCK_FILE}
-        files = sorted(path for path in self.path.rglob("*") if path.is_file() and path not in left_out)
+        """SHA-256 of every file except the manifest, by its path inside the directory."""
+        excluded = {self.manifest, self.path / LOCK_FILE}
+        files = sorted(path for path in self.path.rglob("*") if path.is_file() and path not in excluded)
         with ThreadPoolExecutor(max_workers=usable_cores()) as pool:
             hashes = list(pool.map(_sha256, files))
         return {
@@ -133,11 +133,11 @@ def _sha256(path: Path) -> str:
 
 
 JOIN_WAIT_S = 30.0
-"""Files join a run in moments: whoever finds another at it waits."""
+"""Adding files takes moments, so a second process waits for the lock."""
 
 
 def read_manifest(run_dir: RunDir) -> RunManifest | None:
-    """The manifest; None while the run is not finished."""
+    """The manifest; None before the run is finished."""
     if not run_dir.manifest.is_file():
         return None
     try:
@@ -146,23 +146,22 @@ def read_manifest(run_dir: RunDir) -> RunManifest | None:
         problem = error.errors(include_url=False)[0]
         raise DataError(
             f"The manifest of the run {run_dir.run_id} cannot be read: {problem['msg']}.",
-            next_step="Restore run_manifest.json from a copy; it is not edited by hand.",
+            next_step="Restore run_manifest.json from a backup; it must not be edited by hand.",
         ) from error
 
 
 def add_run_files(run_dir: RunDir, files: Mapping[str, Path], *, wait_s: float = JOIN_WAIT_S) -> None:
     """Copy files into the directory of a finished run and list them in its manifest.
 
-    Whenever this stops, every hash that the manifest lists is true: what is replaced is taken off the list
-    first, and put on it last.
+    Every hash in the manifest is valid at any time: replaced files are removed from it first and added last.
 
     Args:
-        run_dir: of the run.
-        files: name in the run directory -> file to copy.
-        wait_s: how long to wait for another process to let go of the run.
+        run_dir: The directory of the run.
+        files: Name in the run directory -> file to copy.
+        wait_s: How long to wait for another process to release the run.
 
     Raises:
-        ConflictError: The run is being written, or is not finished.
+        ConflictError: Another process holds the run, or it is not finished.
     """
     with run_dir.held(wait_s=wait_s):
         manifest = read_manifest(run_dir)

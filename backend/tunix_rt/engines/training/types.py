@@ -1,7 +1,7 @@
 """RunManifest, RunEnvironment, metrics and event lines: the files of a run.
 
 These types are the lines of `metrics.jsonl` and `events.jsonl` and the content of the JSON files of a run
-directory. A figure that is not known is left out: none of them is ever written as null.
+directory. An unknown figure is omitted; none is ever written as null.
 """
 
 from datetime import datetime
@@ -34,9 +34,9 @@ EventKind = Literal[
 ]
 
 OUT_OF_TIME = 7
-"""Exit code of a run that stopped in time, with everything saved."""
+"""Exit code of a run that stopped at its time limit, with everything saved."""
 OUT_OF_TIME_TEXT = "out of time: everything is saved"
-"""What it says last, and what is looked for in the log of a machine elsewhere."""
+"""Its last line, which is searched for in the logs of remote machines."""
 
 
 class MetricsLine(Record):
@@ -169,7 +169,7 @@ class RunManifest(Record):
     dataset_hash: str
     mode: str
     is_forced: bool
-    """Whether the run went on although the plan said that it does not fit."""
+    """Whether the run was forced although its plan does not fit."""
     started_at: datetime
     """Of this process; earlier ones are in events.jsonl."""
     finished_at: datetime

@@ -1,4 +1,4 @@
-"""LoRA adapters as PEFT stores them.
+"""Adapter files in PEFT's layout.
 
 layer i, matrix q    base_model.model.model.layers.<i>.self_attn.q_proj.lora_A.weight [r, in]
                      base_model.model.model.layers.<i>.self_attn.q_proj.lora_B.weight [out, r]
@@ -23,13 +23,13 @@ WEIGHTS_FILE = "adapter_model.safetensors"
 def write_adapter_config(
     directory: Path, lora: LoraSection, *, base_model: str, revision: str | None
 ) -> None:
-    """Write the file.
+    """Write adapter_config.json.
 
     Args:
-        directory: of the adapter.
-        lora: the recipe's section: rank, alpha, dropout, targets.
-        base_model: hub id or directory of the weights that the adapters belong to.
-        revision: the base's commit on the hub.
+        directory: The directory of the adapter.
+        lora: The recipe's section: rank, alpha, dropout, targets.
+        base_model: Hub id or directory of the base model.
+        revision: The commit of the base model on the hub.
     """
     config = {
         "peft_type": "LORA",
@@ -48,7 +48,7 @@ def write_adapter_config(
 
 
 _PARTS: Mapping[str, str] = {"a": "lora_A", "b": "lora_B"}
-# Adapters that compute something else than W + (alpha / rank) A B, and whose tensors do not show it.
+# Variants that compute something other than W + (alpha / rank) A B without showing it in their tensors.
 _OTHER_KINDS = ("use_dora", "use_rslora", "use_qalora", "use_bdlora", "alpha_pattern", "layer_replication")
 
 
@@ -56,11 +56,11 @@ _OTHER_KINDS = ("use_dora", "use_rslora", "use_qalora", "use_bdlora", "alpha_pat
 def open_adapter(
     directory: Path, architecture: Architecture, framework: Framework = "numpy"
 ) -> Iterator[tuple[LoraSection, Mapping[str, StoredTensor]]]:
-    """What an adapter is, and its tensors by name.
+    """The LoRA settings of an adapter, and its tensors by name.
 
     Raises:
-        DataError: A file is missing or damaged, does not fit the architecture, or is of a kind that our
-            engines do not compute.
+        DataError: A file is missing or damaged, does not match the architecture, or is of a variant that the
+            engines do not support.
     """
     config = _read_config(directory / CONFIG_FILE)
     with open_tensor_file(directory / WEIGHTS_FILE, framework) as tensors:
@@ -71,7 +71,7 @@ def open_adapter(
 
 
 def adapter_tensor_name(layer: int, target: str, part: str) -> str:
-    """What PEFT calls a matrix of an adapter in its file; the parts are `a` and `b`."""
+    """PEFT's name for a matrix of an adapter; the parts are `a` and `b`."""
     module = MATRIX_MODULES[target]
     return f"base_model.model.model.layers.{layer}.{module}.{_PARTS[part]}.weight"
 
@@ -94,7 +94,7 @@ def _lora_section(path: Path, config: Mapping[str, Any], targets: tuple[LoraTarg
     kinds = [key for key in _OTHER_KINDS if config.get(key)]
     if config.get("peft_type") != "LORA" or kinds:
         raise DataError(
-            f"{path} describes an adapter of another kind: {', '.join(kinds) or config.get('peft_type')}.",
+            f"{path} is an unsupported adapter: {', '.join(kinds) or config.get('peft_type')}.",
             next_step="Use a plain LoRA adapter, or merge it into its base with PEFT.",
         )
     try:
@@ -113,7 +113,7 @@ def _check_tensors(
 ) -> None:
     expected = dict(adapter_shapes(architecture, lora))
     for name in sorted(expected.keys() ^ tensors.keys()):
-        raise _misfit(directory, name, "is missing" if name in expected else "is not of that model")
+        raise _misfit(directory, name, "is missing" if name in expected else "does not belong to that model")
     for name, shape in expected.items():
         if tensors[name].shape != shape:
             reason = f"has shape {list(tensors[name].shape)} instead of {list(shape)}"

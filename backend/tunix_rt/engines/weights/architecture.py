@@ -1,6 +1,6 @@
-"""Decoder shapes from config.json; tensor names and shapes.
+"""The architecture of a decoder from config.json; names and shapes of its tensors.
 
-One description serves five families. What differs between them is data here, never an `if family` elsewhere:
+One description covers five model families. Their differences are data here, never an `if family` elsewhere:
 
     family   norms            mlp        window              positions              soft caps   embedding
     gemma    1 + w            gelu_tanh  –                   theta                  –           times sqrt(D)
@@ -16,9 +16,9 @@ Matrices are [in, out]. V vocabulary, D hidden, N heads, K key/value heads, H he
                 mlp_norm       [L, D]    gate, up [L, D, F]                   down [L, F, D]
                 post_attention_norm, post_mlp_norm [L, D]    q_norm, k_norm [L, H]  (some families)
     final_norm  [D]
-    head        [V, D]                   where it is not tied to the embedding
+    head        [V, D]                   unless it is tied to the embedding
 
-ours                           there (matrices are [out, in], the transpose of ours)
+our name                       Hugging Face name (matrices are [out, in], the transpose of ours)
 embedding                      model.embed_tokens.weight
 layers / q, …                  model.layers.<i>.self_attn.q_proj.weight, …
 final_norm                     model.norm.weight
@@ -42,8 +42,8 @@ _FAMILIES: Mapping[str, Family] = {
     "qwen3": "qwen3",
 }
 
-# What a config.json may leave out, with the values that transformers fills in; the first Gemma 3 configs on
-# the hub say little more than their sizes.
+# Keys that a config.json may omit, with the defaults of transformers; the first Gemma 3 configs on the hub
+# have little more than their sizes.
 _DEFAULTS: Mapping[Family, Mapping[str, Any]] = {
     "gemma": {"head_dim": 256},
     "gemma2": {
@@ -70,7 +70,7 @@ _DEFAULTS: Mapping[Family, Mapping[str, Any]] = {
 
 @dataclass(frozen=True)
 class RopeScaling:
-    """How positions are stretched beyond the length of the pretraining."""
+    """How positions are scaled beyond the pretraining length."""
 
     kind: Literal["linear", "llama3"]
     factor: float
@@ -81,7 +81,7 @@ class RopeScaling:
 
 @dataclass(frozen=True)
 class Architecture:
-    """Everything the forward pass must know, and nothing else. Hashable: it is a static argument of jit."""
+    """Everything that the forward pass needs. Hashable: it is a static argument of jit."""
 
     family: Family
     vocab_size: int
@@ -96,9 +96,9 @@ class Architecture:
     rope_theta: float
     rope_scaling: RopeScaling | None
     local_rope_theta: float | None
-    """Frequency base of the layers with a window (Gemma 3); they are never scaled. None: as the others."""
+    """RoPE base of the layers with a window (Gemma 3), which are never scaled. None: `rope_theta`."""
     layer_windows: tuple[int | None, ...]
-    """Per layer, how many tokens back attention reaches, itself included; None: all of them."""
+    """Attention window per layer, in tokens including the token itself; None: all of them."""
     attention_scale: float
     attention_softcap: float | None
     final_softcap: float | None
@@ -111,7 +111,7 @@ class Architecture:
 
     @property
     def num_parameters(self) -> int:
-        """Weights of the whole model, tied ones counted once."""
+        """Weights of the model; tied ones count once."""
         head = 0 if self.is_embedding_tied else self.vocab_size * self.hidden_size
         embedding = self.vocab_size * self.hidden_size
         return embedding + head + self.num_layers * self.num_parameters_per_layer + self.hidden_size
@@ -130,7 +130,7 @@ class Architecture:
 
     @property
     def matrix_shapes(self) -> dict[str, tuple[int, int]]:
-        """[in, out] of the seven matrices of one layer: what LoRA adapts and QLoRA quantises."""
+        """[in, out] of the seven matrices of one layer, which LoRA adapts and QLoRA quantises."""
         queries, keys = self.num_heads * self.head_dim, self.num_kv_heads * self.head_dim
         return {
             "q": (self.hidden_size, queries),
@@ -147,7 +147,7 @@ def architecture_from_config(config: Mapping[str, Any]) -> Architecture:
     """Read the `config.json` of a supported model.
 
     Raises:
-        InvalidInputError: The family, or something the config asks for, is not supported.
+        InvalidInputError: The family, or something that the config requires, is not supported.
     """
     config = config.get("text_config", config) if config.get("model_type") == "gemma3" else config
     model_type = config.get("model_type")
@@ -272,7 +272,7 @@ Shapes: TypeAlias = dict[str, Any]
 
 
 def param_shapes(architecture: Architecture) -> Shapes:
-    """The shape of every weight, in the layout drawn above."""
+    """The shape of every weight, in the layout above."""
     vocab_size, hidden_size = architecture.vocab_size, architecture.hidden_size
     layers = {
         name: (architecture.num_layers, *shape)
@@ -306,29 +306,29 @@ MATRIX_MODULES: Mapping[str, str] = {
 
 
 @dataclass(frozen=True)
-class TensorPlace:
-    """One weight of ours, and the tensors that it is made of there: one a layer, or a single one."""
+class WeightMapping:
+    """One of our weights, and the Hugging Face tensors that hold it: one per layer, or a single one."""
 
     name: str
     hf_names: tuple[str, ...]
     is_stacked: bool
-    """Whether it is one of `layers`, with the layer on the first axis."""
+    """Whether it is in `layers`, stacked along the first axis."""
     is_transposed: bool
 
     def leaf_of(self, tree: Mapping[str, Any]) -> Any:
-        """What a tree like the parameters holds for this weight."""
+        """The leaf of this weight in a tree with the layout of the parameters."""
         return (tree["layers"] if self.is_stacked else tree)[self.name]
 
 
-def tensor_places(architecture: Architecture) -> Iterator[TensorPlace]:
+def weight_mappings(architecture: Architecture) -> Iterator[WeightMapping]:
     """Every weight of a model, tied ones once."""
-    yield TensorPlace("embedding", ("model.embed_tokens.weight",), False, False)
+    yield WeightMapping("embedding", ("model.embed_tokens.weight",), False, False)
     for name, module in _layer_modules(architecture).items():
         names = tuple(f"model.layers.{layer}.{module}.weight" for layer in range(architecture.num_layers))
-        yield TensorPlace(name, names, True, name in MATRIX_MODULES)
-    yield TensorPlace("final_norm", ("model.norm.weight",), False, False)
+        yield WeightMapping(name, names, True, name in MATRIX_MODULES)
+    yield WeightMapping("final_norm", ("model.norm.weight",), False, False)
     if not architecture.is_embedding_tied:
-        yield TensorPlace("head", ("lm_head.weight",), False, False)
+        yield WeightMapping("head", ("lm_head.weight",), False, False)
 
 
 def _layer_modules(architecture: Architecture) -> dict[str, str]:
@@ -340,7 +340,7 @@ def _layer_modules(architecture: Architecture) -> dict[str, str]:
             "post_mlp_norm": "post_feedforward_layernorm",
         }
     else:
-        # The norm before the MLP, in spite of its name there.
+        # The norm before the MLP, despite its name.
         modules |= {"mlp_norm": "post_attention_layernorm"}
     if architecture.has_qk_norm:
         modules |= {"q_norm": "self_attn.q_norm", "k_norm": "self_attn.k_norm"}

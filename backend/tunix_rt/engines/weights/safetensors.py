@@ -1,10 +1,10 @@
-"""Streaming safetensors reader and writer; are all tensors there?
+"""Streaming safetensors reader and writer; checks that all tensors are present.
 
-8 bytes        length of the header
-    header         JSON: name -> format, shape, place of the bytes
+    8 bytes        length of the header
+    header         JSON: name -> format, shape, byte offsets
     tensors        one after the other, in the order of the header
 
-The library writes a file from a dictionary of all its tensors; this fetches each one when its turn comes.
+The safetensors library writes a dictionary of all tensors at once; this writer fetches one at a time.
 """
 
 import json
@@ -27,11 +27,11 @@ from tunix_rt.engines.weights.architecture import (
     SINGLE_FILE,
     Architecture,
     param_shapes,
-    tensor_places,
+    weight_mappings,
 )
 
 Framework = Literal["numpy", "pt"]
-"""Who gets the tensors: numpy (which knows bfloat16 once ml_dtypes is imported) or torch."""
+"""The framework of the tensors: numpy (with bfloat16 once ml_dtypes is imported) or torch."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,13 +44,10 @@ class StoredTensor:
     """`F32`, `BF16`, `I8`, … as safetensors writes it."""
     shape: tuple[int, ...]
     slices: Any
-    """What safetensors gives: indexing it reads only that part."""
+    """The slice object of safetensors; indexing it reads only that part."""
 
     def read(self, *index: slice) -> Any:
-        """A part of the tensor in its stored format, as an array of the framework it was opened for.
-
-        The whole of it without an index.
-        """
+        """The tensor, or the indexed part of it, in its stored format and the framework of the file."""
         try:
             return self.slices[index or (slice(None),)]
         except (SafetensorError, OSError) as error:
@@ -62,7 +59,7 @@ def open_tensors(directory: Path, framework: Framework = "numpy") -> Iterator[Ma
     """The tensors of a model directory by name.
 
     Raises:
-        DataError: A file is missing, truncated or not safetensors; it is named.
+        DataError: A file, which it names, is missing, truncated or not safetensors.
     """
     with ExitStack() as stack:
         tensors: dict[str, StoredTensor] = {}
@@ -79,7 +76,7 @@ def open_tensor_file(path: Path, framework: Framework = "numpy") -> Iterator[Map
 
 
 def damaged_file(path: Path, reason: str) -> DataError:
-    """The error of a file that cannot be used."""
+    """The error of a damaged file."""
     return DataError(
         f"{path.name} in {path.parent} is damaged: {reason}.",
         next_step="Download or save it again; nothing was loaded.",
@@ -90,15 +87,17 @@ def _open_file(path: Path, stack: ExitStack, framework: Framework) -> dict[str, 
     try:
         file = stack.enter_context(safe_open(path, framework=framework))
         slices = {name: file.get_slice(name) for name in file.keys()}
-        return {name: _stored_tensor(name, path, part) for name, part in slices.items()}
+        return {
+            name: StoredTensor(name, path, part.get_dtype(), tuple(part.get_shape()), part)
+            for name, part in slices.items()
+        }
     except FileNotFoundError as error:
-        raise _missing_file(path) from error
+        raise DataError(
+            f"{path.parent} has no {path.name}.",
+            next_step="Download the model again: a file of its weights is missing.",
+        ) from error
     except (SafetensorError, OSError) as error:
         raise damaged_file(path, str(error)) from error
-
-
-def _stored_tensor(name: str, path: Path, slices: Any) -> StoredTensor:
-    return StoredTensor(name, path, slices.get_dtype(), tuple(slices.get_shape()), slices)
 
 
 def _weight_files(directory: Path) -> list[Path]:
@@ -113,19 +112,12 @@ def _indexed_files(path: Path) -> list[str]:
     try:
         names = sorted(set(json.loads(path.read_text(encoding="utf-8"))["weight_map"].values()))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise damaged_file(path, f"it has no weight_map that can be read ({error})") from error
+        raise damaged_file(path, f"its weight_map cannot be read ({error})") from error
     for name in names:
-        # A name that leaves the directory would read somebody else's file.
+        # A name with a path would read a file outside the directory.
         if not isinstance(name, str) or Path(name).name != name:
-            raise damaged_file(path, f"it names {name!r}, which is not a file beside it")
+            raise damaged_file(path, f"it names {name!r}, which is not a file in the same directory")
     return names
-
-
-def _missing_file(path: Path) -> DataError:
-    return DataError(
-        f"{path.parent} has no {path.name}.",
-        next_step="Download the model again: a file of its weights is missing.",
-    )
 
 
 def _no_weights(directory: Path) -> DataError:
@@ -142,21 +134,21 @@ def _no_weights(directory: Path) -> DataError:
 
 MAX_SHARD_BYTES = 4 * 1024**3
 FORMATS = {"float32": "F32", "bfloat16": "BF16", "float16": "F16", "int64": "I64", "int32": "I32"}
-"""What the file calls the formats that we write."""
+"""The safetensors names of the formats that we write."""
 _BYTES = {"F32": 4, "BF16": 2, "F16": 2, "I64": 8, "I32": 4}
 _HEADER_ALIGNMENT = 8
 
 
 @dataclass(frozen=True, eq=False)
 class LazyTensor:
-    """A tensor whose size is known and whose values are fetched when they are written."""
+    """A tensor of known size whose values are fetched when it is written."""
 
     name: str
     shape: tuple[int, ...]
     format: str
-    """`F32`, `BF16`, … as the file calls it."""
+    """`F32`, `BF16`, … as safetensors names it."""
     fetch: Callable[[], NDArray[Any]]
-    """Gives an array of these bytes; numpy need not know the format of its numbers."""
+    """Returns an array of these bytes; numpy need not know the number format."""
 
     @property
     def num_bytes(self) -> int:
@@ -183,7 +175,7 @@ def write_model_files(
 
 
 def write_tensor_file(path: Path, tensors: Sequence[LazyTensor]) -> None:
-    """Write one safetensors file; each tensor is fetched when its turn comes."""
+    """Write one safetensors file, fetching one tensor at a time."""
     with storage_errors(f"writing {path.name}"), path.open("wb") as file:
         _write_header(file, tensors)
         for tensor in tensors:
@@ -193,7 +185,7 @@ def write_tensor_file(path: Path, tensors: Sequence[LazyTensor]) -> None:
 
 
 def _shards(tensors: Sequence[LazyTensor], max_shard_bytes: int) -> Iterator[list[LazyTensor]]:
-    """Consecutive tensors, as many as fit; a tensor larger than a shard has one to itself."""
+    """Consecutive tensors, as many as fit; a larger tensor gets a shard of its own."""
     shard: list[LazyTensor] = []
     num_bytes = 0
     for tensor in tensors:
@@ -206,7 +198,7 @@ def _shards(tensors: Sequence[LazyTensor], max_shard_bytes: int) -> Iterator[lis
 
 
 def _write_header(file: IO[bytes], tensors: Sequence[LazyTensor]) -> None:
-    # Libraries refuse a file that does not say which framework's layout it has; "pt" is the one they expect.
+    # Libraries reject a file without the framework of its layout; "pt" is the one they expect.
     header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
     start = 0
     for tensor in tensors:
@@ -224,14 +216,14 @@ def _write_header(file: IO[bytes], tensors: Sequence[LazyTensor]) -> None:
 
 
 def _bytes_of(tensor: LazyTensor) -> NDArray[np.uint8]:
-    # bfloat16 has no buffer of its own that Python knows.
+    # bfloat16 has no Python buffer format.
     content = np.ascontiguousarray(tensor.fetch()).reshape(-1).view(np.uint8)
     assert content.nbytes == tensor.num_bytes, tensor.name
     return content
 
 
 _FLOAT_FORMATS = ("F32", "BF16", "F16")
-# Where the text model lies: by itself, or inside a Gemma 3 that also sees images.
+# Prefixes of the text model: on its own, or inside a multimodal Gemma 3.
 _TEXT_PREFIXES = ("model.", "model.language_model.", "language_model.model.", "")
 _HEAD_NAMES = ("lm_head.weight", "language_model.lm_head.weight")
 _EMBEDDING, _HEAD = "model.embed_tokens.weight", "lm_head.weight"
@@ -253,17 +245,17 @@ def text_tensors(stored: Mapping[str, StoredTensor]) -> dict[str, StoredTensor]:
 
 
 def check_tensors(tensors: Mapping[str, StoredTensor], architecture: Architecture, directory: Path) -> None:
-    """Refuse weights that are not exactly those of the architecture, before the first is read."""
+    """Require exactly the tensors of the architecture, before any of them is read."""
     expected = dict(expected_shapes(architecture))
     for name, shape in expected.items():
         if name not in tensors:
             raise DataError(
-                f"The weights in {directory} lack the tensor {name}.",
-                next_step="Download the model again: files or its config.json do not belong together.",
+                f"The weights in {directory} do not have the tensor {name}.",
+                next_step="Download the model again: its files and its config.json do not match.",
             )
         _check_tensor(tensors[name], shape)
     for name in sorted(tensors.keys() - expected.keys() - {_HEAD}):
-        raise _unusable(tensors[name], "is not explained by config.json")
+        raise _unusable(tensors[name], "does not belong to the model of config.json")
     if architecture.is_embedding_tied and _HEAD in tensors:
         _check_tied(tensors[_HEAD], tensors[_EMBEDDING])
 
@@ -271,10 +263,10 @@ def check_tensors(tensors: Mapping[str, StoredTensor], architecture: Architectur
 def expected_shapes(architecture: Architecture) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Name and shape of every tensor of a model directory, matrices [out, in], tied ones once."""
     shapes = param_shapes(architecture)
-    for place in tensor_places(architecture):
-        shape = place.leaf_of(shapes)[1 if place.is_stacked else 0 :]
-        for name in place.hf_names:
-            yield name, shape[::-1] if place.is_transposed else shape
+    for weight in weight_mappings(architecture):
+        shape = weight.leaf_of(shapes)[1 if weight.is_stacked else 0 :]
+        for name in weight.hf_names:
+            yield name, shape[::-1] if weight.is_transposed else shape
 
 
 def _check_tensor(tensor: StoredTensor, shape: tuple[int, ...]) -> None:
@@ -285,7 +277,7 @@ def _check_tensor(tensor: StoredTensor, shape: tuple[int, ...]) -> None:
 
 
 def _check_tied(head: StoredTensor, embedding: StoredTensor) -> None:
-    """A head that is stored although it is tied must be the embedding."""
+    """A stored head must equal the embedding that it is tied to."""
     if head.shape != embedding.shape:
         raise _unusable(head, f"has shape {list(head.shape)}, but it is tied to {list(embedding.shape)}")
     num_rows = head.shape[0]

@@ -1,4 +1,4 @@
-"""Where a model comes from, its tokenizer, stop tokens, and the hash of its weights."""
+"""Resolving models; their tokenizers, stop tokens and weight hashes."""
 
 import hashlib
 import json
@@ -29,32 +29,32 @@ KAGGLE_PREFIX = "kaggle:"
 
 @dataclass(frozen=True)
 class ModelSource:
-    """A model that was found."""
+    """A resolved model."""
 
     name: str
-    """As the recipe names it."""
+    """The name in the recipe."""
     architecture: Architecture
     config: Mapping[str, Any] = field(repr=False)
     """The content of its `config.json`."""
     directory: Path | None
-    """Where its files lie: the tokenizer, and the weights if they were asked for. None: only its shape is
-    known, because it is built in or was asked for without weights."""
+    """The directory of the tokenizer and, if requested, the weights. None: only the architecture is known,
+    because the model is built in or was requested without weights."""
     revision: str | None
-    """The commit on the hub that `directory` holds."""
+    """The hub commit of `directory`."""
 
 
 def resolve_model(section: ModelSection, *, online: bool = True, needs_weights: bool = True) -> ModelSource:
-    """Find the model of a recipe, and download what is missing.
+    """Resolve the model of a recipe, and download missing files.
 
     Args:
-        section: what the recipe says. With `weights: random` no weights are needed.
-        online: whether the hub may be asked; without it only its local cache is.
-        needs_weights: False where the shape is enough, as for a plan.
+        section: The model section of the recipe. With `weights: random`, no weights are needed.
+        online: Whether the hub may be queried; otherwise only its local cache is.
+        needs_weights: False where the architecture is enough, as for a plan.
 
     Raises:
-        NotFoundError: Nothing has this name.
-        InvalidInputError: The model is not supported or cannot be had, or the recipe asks it for something
-            that it does not have.
+        NotFoundError: There is no model with this name.
+        InvalidInputError: The model is unsupported or unavailable, or lacks something that the recipe
+            requires.
     """
     name = section.name
     needs_weights = needs_weights and section.weights == "pretrained"
@@ -75,7 +75,7 @@ def resolve_model(section: ModelSection, *, online: bool = True, needs_weights: 
 
 
 def tokenizer_source(section: ModelSection, source: ModelSource, *, online: bool = True) -> str:
-    """What `load_tokenizer` is given: the recipe's tokenizer, else the model's own."""
+    """The argument of `load_tokenizer`: the recipe's tokenizer, else the model's own."""
     if section.tokenizer is not None:
         return section.tokenizer
     if section.name in shipped_model_names():
@@ -142,16 +142,16 @@ def _read_config(name: str, path: Path) -> dict[str, Any]:
 def _refuse_revision(section: ModelSection, reason: str) -> None:
     if section.revision is not None:
         raise InvalidInputError(
-            f"{reason}, so model.revision cannot be honoured.", next_step="Remove model.revision."
+            f"{reason}, so model.revision cannot be used.", next_step="Remove model.revision."
         )
 
 
 def check_vocabulary(tokenizer: Tokenizer, architecture: Architecture) -> None:
-    """Refuse a tokenizer that turns text into ids which the model has no embedding for.
+    """Reject a tokenizer that produces ids without an embedding in the model.
 
-    A control token beyond the vocabulary is allowed, because text never becomes one: Gemma 3's tokenizer has
-    `<image_soft_token>`, id 262144, for which its text model has no row. `require_known_ids` refuses it where
-    a template writes it all the same.
+    Control tokens beyond the vocabulary are allowed, as text never produces them: Gemma 3's tokenizer has
+    `<image_soft_token>`, id 262144, for which its text model has no row. `require_known_ids` rejects examples
+    in which a template writes one.
 
     Raises:
         DataError: The vocabulary of the tokenizer is larger than the model's.
@@ -174,7 +174,7 @@ def check_vocabulary(tokenizer: Tokenizer, architecture: Architecture) -> None:
 def require_known_ids(
     examples: Iterable[EncodedExample], tokenizer: Tokenizer, architecture: Architecture
 ) -> Iterator[EncodedExample]:
-    """The same examples, as long as the model has an embedding for every id in them.
+    """Pass the examples through, checking that the model has an embedding for every id.
 
     Raises:
         DataError: An example holds an id outside the model's vocabulary.
@@ -184,7 +184,7 @@ def require_known_ids(
         if largest_id >= architecture.vocab_size:
             text = tokenizer.fast.id_to_token(largest_id)
             raise DataError(
-                f"The rows hold the token {text!r} ({largest_id}), but the model knows ids up to "
+                f"The rows contain the token {text!r} ({largest_id}), but the model has ids up to "
                 f"{architecture.vocab_size - 1}.",
                 next_step="Choose another data.chat_template, or use the model's own tokenizer.",
             )
@@ -192,9 +192,9 @@ def require_known_ids(
 
 
 def check_same_tokens(tokenizer: Tokenizer, own: Tokenizer) -> None:
-    """Refuse a tokenizer that gives other ids than the one with which the weights were trained.
+    """Reject a tokenizer whose ids differ from those of the tokenizer that the weights were trained with.
 
-    Added tokens are allowed: the ids that the model's own tokenizer uses must mean the same in both.
+    Added tokens are allowed: the ids of the model's own tokenizer must mean the same in both.
 
     Raises:
         DataError: An id stands for different texts.
@@ -215,11 +215,11 @@ def _texts_by_id(tokenizer: Tokenizer) -> dict[int, str]:
 
 
 def load_model_tokenizer(section: ModelSection, source: ModelSource) -> Tokenizer:
-    """The tokenizer that the section names, else the model's own.
+    """The tokenizer in the section, else the model's own.
 
     Raises:
         NotFoundError: There is none.
-        DataError: It is not one for these weights.
+        DataError: It does not match the weights.
     """
     tokenizer = load_tokenizer(tokenizer_source(section, source))
     check_vocabulary(tokenizer, source.architecture)
@@ -232,7 +232,7 @@ def load_model_tokenizer(section: ModelSection, source: ModelSource) -> Tokenize
 
 
 def stop_token_ids(source: ModelSource, encoder: TraceEncoder) -> frozenset[int]:
-    """The end of the turn as training teaches it, and what the model and its tokenizer call their end.
+    """The end-of-turn token of training, and the end tokens of the model and its tokenizer.
 
     Raises:
         InvalidInputError: The model's `generation_config.json` is damaged.
@@ -266,15 +266,15 @@ def _read_object(path: Path) -> Mapping[str, Any]:
 _CHUNK_BYTES = 1 << 22
 
 OnFraction = Callable[[float], None]
-"""Told the share of the bytes that are read."""
+"""Called with the fraction of the bytes read."""
 
 
 def weights_hash(directories: Mapping[str, Path], on_fraction: OnFraction) -> str | None:
     """SHA-256 over the safetensors files of a model, and of its adapter; None when there are none.
 
     Args:
-        directories: what each directory holds -> the directory, e.g. `{"model": …, "adapter": …}`.
-        on_fraction: told after every few megabytes.
+        directories: Directories by content, e.g. `{"model": …, "adapter": …}`.
+        on_fraction: Called after every few megabytes.
     """
     files = {
         f"{part}/{path.name}": path

@@ -9,7 +9,7 @@ from tunix_rt.base.settings import load_settings
 from tunix_rt.base.terminal.options import JsonFlag
 from tunix_rt.base.terminal.output import counted, counting_bar, note, print_json, printable, say
 from tunix_rt.engines.commands import EngineOption
-from tunix_rt.engines.load import WritingEngine, chosen_engine
+from tunix_rt.engines.load import LazyEngine, chosen_engine
 from tunix_rt.engines.types import DeviceRequest
 from tunix_rt.evaluation.commands import (
     BatchSize,
@@ -168,7 +168,7 @@ def faithfulness(
     note(str(choice))
     with counting_bar("writing") as on_written:
         view = FaithfulnessView(note, on_written)
-        report, path = measure_faithfulness(load_settings(), WritingEngine(choice.name), request, view)
+        report, path = measure_faithfulness(load_settings(), LazyEngine(choice.name), request, view)
     print_json(report.to_json()) if as_json else print_faithfulness(report, path)
     if not report.trials:
         raise typer.Exit(1)

@@ -214,7 +214,7 @@ def _generate_arms(
             else:
                 prompts.append(Prompt(key, token_ids))
     num_done = len(arm_of) - len(prompts)
-    for batch in generator.write(
+    for batch in generator.generate(
         prompts, options.decoding, batch_size=options.batch_size, on_note=options.on_note
     ):
         for written in batch:

@@ -13,7 +13,7 @@ from tunix_rt.base.errors import InvalidInputError, did_you_mean
 from tunix_rt.base.home import Home, opened_home
 from tunix_rt.base.terminal.options import JsonFlag
 from tunix_rt.base.terminal.output import note, print_json, say
-from tunix_rt.engines.select import AskedEngine
+from tunix_rt.engines.select import RequestedEngine
 from tunix_rt.engines.training.types import RUN_STATUSES, RunStatus
 from tunix_rt.engines.types import DeviceName
 from tunix_rt.recipes.load import read_values
@@ -59,7 +59,7 @@ Set = Annotated[
     typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the recipe; repeatable."),
 ]
 Name = Annotated[str | None, typer.Option(help="Part of the run id. Default: the name of the recipe.")]
-Engine = Annotated[AskedEngine, typer.Option(help="auto chooses the engine that suits this machine.")]
+Engine = Annotated[RequestedEngine, typer.Option(help="auto chooses the engine that suits this machine.")]
 Device = Annotated[DeviceName, typer.Option(help="Only workers with this device take the run.")]
 Target = Annotated[
     str | None, typer.Option(help="Hardware to plan for. Default: this machine. See tunix-rt plan.")

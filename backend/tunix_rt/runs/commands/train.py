@@ -13,7 +13,7 @@ from tunix_rt.base.terminal.options import JsonFlag, RecipeFile, parse_duration,
 from tunix_rt.base.terminal.output import err, note, print_json, say
 from tunix_rt.engines.commands import EngineOption
 from tunix_rt.engines.load import chosen_engine, load_engine
-from tunix_rt.engines.select import AskedEngine, EngineChoice
+from tunix_rt.engines.select import EngineChoice, RequestedEngine
 from tunix_rt.engines.training.data import dataset_rows, engine_of_run, file_rows, new_run_dir, smoke_flags
 from tunix_rt.engines.training.job import (
     LATEST,
@@ -40,7 +40,7 @@ class TrainRequest:
     recipe_name: str | None = None
     """None: that of the file."""
     data_file: Path | None = None
-    engine: AskedEngine = "auto"
+    engine: RequestedEngine = "auto"
     device: DeviceRequest = field(default_factory=DeviceRequest)
     output: Path | None = None
     resume_from: ResumePoint | None = None

@@ -9,7 +9,7 @@ import typer
 from tunix_rt.base.home import Home, opened_home
 from tunix_rt.base.terminal.options import JsonFlag
 from tunix_rt.base.terminal.output import note, print_json, print_table, say
-from tunix_rt.engines.load import WritingEngine, chosen_engine
+from tunix_rt.engines.load import LazyEngine, chosen_engine
 from tunix_rt.engines.types import DeviceName, DeviceRequest, EngineName
 from tunix_rt.evaluation.evaluate import EvaluationRequest, evaluate
 from tunix_rt.evaluation.predict import EvaluationProgress
@@ -172,7 +172,7 @@ def _evaluate(
         limit=request.limit,
         evaluation_id=task.task_id,
     )
-    evaluation = evaluate(home, WritingEngine(choice.name), options, view)
+    evaluation = evaluate(home, LazyEngine(choice.name), options, view)
     return TaskResult(evaluation_id=evaluation.evaluation_id)
 
 

@@ -56,14 +56,14 @@ def empty_cache(
     dtype: DTypeLike,
     *,
     is_list: bool,
-    has_turned_keys: bool = False,
+    has_transposed_keys: bool = False,
 ) -> Cache:
     """A cache of zeros."""
     shape = (batch_size, architecture.num_kv_heads, num_slots, architecture.head_dim)
 
     def zeros(*leading: int) -> LayerCache:
         values = jnp.zeros((*leading, *shape), dtype)
-        return LayerCache(jnp.zeros_like(values.mT if has_turned_keys else values), values)
+        return LayerCache(jnp.zeros_like(values.mT if has_transposed_keys else values), values)
 
     return [zeros() for _ in range(architecture.num_layers)] if is_list else zeros(architecture.num_layers)
 
@@ -75,14 +75,14 @@ def write_tokens(
     values: Array,
     positions: Array,
     *,
-    has_turned_keys: bool = False,
+    has_transposed_keys: bool = False,
 ) -> LayerCache:
     """Write one token per row: keys and values [B, K, H] at the slots `positions` [B]."""
     # Index every leading axis: if one is left out, XLA transposes the whole cache on GPU.
     rows, heads, dims = jnp.ogrid[tuple(slice(size) for size in keys.shape)]
     slots = positions[:, None, None]
     value_index = (*index, rows[..., 0], heads[..., 0], slots[..., 0])
-    key_index = (*index, rows, heads, dims, slots) if has_turned_keys else value_index
+    key_index = (*index, rows, heads, dims, slots) if has_transposed_keys else value_index
     return LayerCache(
         cache.keys.at[key_index].set(keys, unique_indices=True),
         cache.values.at[value_index].set(values, unique_indices=True),
@@ -96,7 +96,7 @@ def write_prompts(
     values: Array,
     rows: Array,
     *,
-    has_turned_keys: bool = False,
+    has_transposed_keys: bool = False,
 ) -> LayerCache:
     """Overwrite rows with new prompts: keys and values [R, T, K, H] into the rows `rows` [R].
 
@@ -106,7 +106,7 @@ def write_prompts(
     prompt_index, num_slots = (*index, rows), cache.values.shape[-2]
     new_keys = _padded_heads(keys, num_slots)
     return LayerCache(
-        cache.keys.at[prompt_index].set(new_keys.mT if has_turned_keys else new_keys, mode="drop"),
+        cache.keys.at[prompt_index].set(new_keys.mT if has_transposed_keys else new_keys, mode="drop"),
         cache.values.at[prompt_index].set(_padded_heads(values, num_slots), mode="drop"),
     )
 
@@ -119,7 +119,7 @@ def attend_to_cache(
     window: Array | int | None,
     architecture: Architecture,
     *,
-    has_turned_keys: bool = False,
+    has_transposed_keys: bool = False,
 ) -> Array:
     """Attention of the newest token of every row, [B, 1, N, H], to its row including itself.
 
@@ -127,7 +127,7 @@ def attend_to_cache(
     """
     keys, values = cache.keys[index], cache.values[index]
     grouped = q.reshape(*keys.shape[:2], -1, architecture.head_dim)
-    product = "bkgh,bkhs->bkgs" if has_turned_keys else "bkgh,bksh->bkgs"
+    product = "bkgh,bkhs->bkgs" if has_transposed_keys else "bkgh,bksh->bkgs"
     scores = jnp.einsum(product, grouped, keys, preferred_element_type=jnp.float32)
     scores *= architecture.attention_scale
     if architecture.attention_softcap is not None:
@@ -176,7 +176,7 @@ class Decoder:
     unrolls_layers: bool = False
     """Unroll the layers instead of looping: faster on CPU and GPU, where a loop copies the cache of each
     layer; slower to compile on TPU, where a loop copies nothing."""
-    has_turned_keys: bool = False
+    has_transposed_keys: bool = False
     """Layout of the keys in the cache; see the module docstring."""
 
 
@@ -186,7 +186,7 @@ def slot_rotations(decoder: Decoder, num_slots: int) -> Rotation:
     return rotations_by_kind(decoder.architecture, windows, jnp.arange(num_slots)[None])
 
 
-def prefill(
+def prefill_cache(
     decoder: Decoder, weights: Weights, cache: Cache, tokens: Array, rows: Array, rotations_by_slot: Rotation
 ) -> Cache:
     """The cache with prompts [R, T] in the rows [R]. Padding after a prompt is never attended to."""
@@ -203,7 +203,7 @@ def prefill(
         attended = attend(
             heads, segment_ids, architecture, windows=windows, kind=kind, kernel="dense", sharding=None
         )
-        cache = write_prompts(cache, index, *heads[1:], rows, has_turned_keys=decoder.has_turned_keys)
+        cache = write_prompts(cache, index, *heads[1:], rows, has_transposed_keys=decoder.has_transposed_keys)
         return finish_layer(layer, x, attended), cache
 
     return _apply_layers(apply, decoder, weights, x, cache, kinds)[1]
@@ -227,10 +227,12 @@ def next_logits(
         x: Array, layer: Layer, kind: Array | int, cache: LayerCache, index: CacheIndex
     ) -> tuple[Array, LayerCache]:
         q, k, v = project_heads(layer, x, Rotation(rotations.cos[kind], rotations.sin[kind]))
-        turned = decoder.has_turned_keys
-        cache = write_tokens(cache, index, k[:, 0], v[:, 0], positions, has_turned_keys=turned)
+        turned = decoder.has_transposed_keys
+        cache = write_tokens(cache, index, k[:, 0], v[:, 0], positions, has_transposed_keys=turned)
         window = window_of(windows, kind, cache.values.shape[-2])
-        attended = attend_to_cache(q, cache, index, positions, window, architecture, has_turned_keys=turned)
+        attended = attend_to_cache(
+            q, cache, index, positions, window, architecture, has_transposed_keys=turned
+        )
         return finish_layer(layer, x, attended), cache
 
     x, cache = _apply_layers(apply, decoder, weights, x, cache, kinds)

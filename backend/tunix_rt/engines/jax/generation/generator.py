@@ -19,18 +19,25 @@ from numpy.typing import NDArray
 from tunix_rt.base.host import usable_cores
 from tunix_rt.engines.generation.base import GeneratorRequest
 from tunix_rt.engines.generation.generator import BatchGenerator, encoder_of, precision_of
-from tunix_rt.engines.generation.scheduler import IDLE, STEPS_PER_LOOK, Batch, Newcomers, Room, default_rows
+from tunix_rt.engines.generation.scheduler import (
+    IDLE,
+    STEPS_PER_SYNC,
+    Batch,
+    DeviceMemory,
+    PrefillBatch,
+    default_rows,
+)
 from tunix_rt.engines.jax.devices import DeviceChoice, choose_device, is_out_of_memory
 from tunix_rt.engines.jax.generation.decoder import Decoder, Weights
 from tunix_rt.engines.jax.generation.steps import (
-    Begun,
+    DevicePrefillBatch,
     Rows,
     SamplingParams,
-    admit,
-    admit_in_turn,
+    decode,
     decode_until_free,
     empty_rows,
-    write_on,
+    prefill,
+    prefill_sequentially,
 )
 from tunix_rt.engines.jax.model.decoder import output_embedding
 from tunix_rt.engines.jax.model.lora import adapter_scale
@@ -107,38 +114,48 @@ class LoadedModel:
     def default_rows(self, num_slots: int) -> int:
         """Default batch size, over all devices."""
         device = self.device
-        room = Room(device.platform, self.num_devices, device.memory_bytes, self.weight_bytes)
+        room = DeviceMemory(device.platform, self.num_devices, device.memory_bytes, self.weight_bytes)
         bytes_per_number = np.dtype(self.decoder.dtype).itemsize
         return default_rows(
             room, self.decoder.architecture, num_slots=num_slots, bytes_per_number=bytes_per_number
         )
 
     def batch(
-        self, decoding: Decoding, *, num_rows: int, num_slots: int, steps_per_look: int = STEPS_PER_LOOK
+        self, decoding: Decoding, *, num_rows: int, num_slots: int, steps_per_sync: int = STEPS_PER_SYNC
     ) -> Batch:
         """An empty batch for prompts that arrive one by one, with `num_slots` tokens per row."""
-        return self._batch(decoding, num_rows, num_slots, steps_per_look, reads_in_turn=self.is_single_cpu)
+        return self._batch(
+            decoding, num_rows, num_slots, steps_per_sync, prefills_sequentially=self.is_single_cpu
+        )
 
     def batches(self, decoding: Decoding, *, num_rows: int, num_slots: int) -> list[Batch]:
         """Empty batches for many prompts; on CPU, the rows of a small model are spread over the cores."""
         is_small = self.is_single_cpu and is_small_model(self.weight_bytes)
         count = num_batches(num_rows) if is_small else 1
-        num_steps = SMALL_MODEL_STEPS_PER_SYNC if is_small else STEPS_PER_LOOK
+        num_steps = SMALL_MODEL_STEPS_PER_SYNC if is_small else STEPS_PER_SYNC
         return [
-            self._batch(decoding, num_rows // count, num_slots, num_steps, reads_in_turn=is_small)
+            self._batch(decoding, num_rows // count, num_slots, num_steps, prefills_sequentially=is_small)
             for _ in range(count)
         ]
 
     def _batch(
-        self, decoding: Decoding, num_rows: int, num_slots: int, num_steps: int, *, reads_in_turn: bool
+        self,
+        decoding: Decoding,
+        num_rows: int,
+        num_slots: int,
+        num_steps: int,
+        *,
+        prefills_sequentially: bool,
     ) -> Batch:
-        rows = _JaxRows(self, SamplingParams.of(decoding), num_rows, num_slots, num_steps, reads_in_turn)
+        rows = _JaxRows(
+            self, SamplingParams.of(decoding), num_rows, num_slots, num_steps, prefills_sequentially
+        )
         return Batch(
             rows,
             num_rows=num_rows,
             stop_ids=self.stop_ids,
             num_devices=self.num_devices,
-            reads_in_turn=reads_in_turn,
+            prefills_sequentially=prefills_sequentially,
         )
 
     def is_out_of_memory(self, error: RuntimeError) -> bool:
@@ -156,24 +173,26 @@ class _JaxRows:
         num_rows: int,
         num_slots: int,
         num_steps: int,
-        reads_in_turn: bool,
+        prefills_sequentially: bool,
     ) -> None:
         self._model = model
-        self._reads_in_turn = reads_in_turn
+        self._prefills_sequentially = prefills_sequentially
         self._num_steps = num_steps
         self._sampling = sampling
         self._num_rows = num_rows
         self._rows: Rows = empty_rows(model.decoder, model.mesh, num_rows, num_slots)
 
-    def admit(self, new: Newcomers, num_rows: int) -> None:
+    def prefill(self, new: PrefillBatch, num_rows: int) -> None:
         """Prefill free rows with new prompts."""
         model = self._model
-        begun = Begun(**self._padded(new, num_rows))
-        if self._reads_in_turn:
+        begun = DevicePrefillBatch(**self._padded(new, num_rows))
+        if self._prefills_sequentially:
             num_new = np.int32(len(new.rows))
-            self._rows = admit_in_turn(model.decoder, model.mesh, model.weights, self._rows, begun, num_new)
+            self._rows = prefill_sequentially(
+                model.decoder, model.mesh, model.weights, self._rows, begun, num_new
+            )
         else:
-            self._rows = admit(model.decoder, model.mesh, model.weights, self._rows, begun)
+            self._rows = prefill(model.decoder, model.mesh, model.weights, self._rows, begun)
 
     def advance(self, num_awaited: int) -> NDArray[Any]:
         """Decode some more tokens of every row."""
@@ -192,7 +211,7 @@ class _JaxRows:
             tokens = np.asarray(decoded)
             decoded_steps: NDArray[Any] = tokens[(tokens != IDLE).any(axis=1)]
             return decoded_steps
-        self._rows, decoded = write_on(
+        self._rows, decoded = decode(
             model.decoder,
             model.mesh,
             model.weights,
@@ -203,7 +222,7 @@ class _JaxRows:
         )
         return np.asarray(decoded)
 
-    def _padded(self, new: Newcomers, num_rows: int) -> dict[str, Any]:
+    def _padded(self, new: PrefillBatch, num_rows: int) -> dict[str, Any]:
         """Pad the prompts to the fixed size of the program; padding goes to a row that does not exist."""
         num_missing = num_rows - len(new.rows)
         if not num_missing:
@@ -236,7 +255,7 @@ def open_generator(request: GeneratorRequest) -> JaxGenerator:
         source.architecture,
         jnp.dtype(precision),
         unrolls_layers=device.platform != "tpu",
-        has_turned_keys=device.platform == "cpu",
+        has_transposed_keys=device.platform == "cpu",
     )
     decoder, weights = _with_adapter(request, decoder, load_weights(request, source, precision, mesh), mesh)
     model = LoadedModel(decoder, weights, mesh, stop_token_ids(source, encoder), device)
@@ -271,10 +290,12 @@ def _with_adapter(
     if decoder.unrolls_layers:
         params = _with_layer_list(params, decoder.architecture.num_layers, mesh)
     is_cpu = mesh.devices.flat[0].platform == "cpu"
-    return decoder, Weights(params, adapters, turned_head(params, decoder.architecture) if is_cpu else None)
+    return decoder, Weights(
+        params, adapters, transposed_head(params, decoder.architecture) if is_cpu else None
+    )
 
 
-def turned_head(params: Params, architecture: Architecture) -> Array:
+def transposed_head(params: Params, architecture: Architecture) -> Array:
     """A copy of the output embedding as [D, V]."""
     return jnp.array(output_embedding(params, architecture).T)
 

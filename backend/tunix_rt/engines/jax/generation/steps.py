@@ -20,7 +20,7 @@ from tunix_rt.engines.jax.generation.decoder import (
     Weights,
     empty_cache,
     next_logits,
-    prefill,
+    prefill_cache,
     slot_rotations,
 )
 from tunix_rt.engines.jax.model.decoder import Rotation
@@ -122,8 +122,8 @@ class Rows(NamedTuple):
     every layer."""
 
 
-class Begun(NamedTuple):
-    """`Newcomers` on the device, padded to a fixed number of prompts."""
+class DevicePrefillBatch(NamedTuple):
+    """`PrefillBatch` on the device, padded to a fixed number of prompts."""
 
     prompts: Array
     """Tokens [R, T]."""
@@ -144,7 +144,7 @@ def empty_rows(decoder: Decoder, mesh: Mesh, batch_size: int, num_slots: int) ->
         num_slots,
         decoder.dtype,
         is_list=decoder.unrolls_layers,
-        has_turned_keys=decoder.has_turned_keys,
+        has_transposed_keys=decoder.has_transposed_keys,
     )
     numbers, keys = jnp.zeros(batch_size, jnp.int32), jnp.zeros((batch_size, 2), jnp.uint32)
     rotations = slot_rotations(decoder, num_slots)
@@ -152,15 +152,15 @@ def empty_rows(decoder: Decoder, mesh: Mesh, batch_size: int, num_slots: int) ->
 
 
 @partial(jax.jit, static_argnames=("decoder", "mesh"), donate_argnames="rows")
-def admit(decoder: Decoder, mesh: Mesh, weights: Weights, rows: Rows, new: Begun) -> Rows:
+def prefill(decoder: Decoder, mesh: Mesh, weights: Weights, rows: Rows, new: DevicePrefillBatch) -> Rows:
     """Prefill free rows with new prompts."""
-    new = Begun(*jax.lax.with_sharding_constraint(tuple(new), _row_sharding(mesh)))
+    new = DevicePrefillBatch(*jax.lax.with_sharding_constraint(tuple(new), _row_sharding(mesh)))
     return _shard_rows(decoder, mesh, _prefill(decoder, weights, rows, new))
 
 
 @partial(jax.jit, static_argnames=("decoder", "mesh"), donate_argnames="rows")
-def admit_in_turn(
-    decoder: Decoder, mesh: Mesh, weights: Weights, rows: Rows, new: Begun, num_new: Array
+def prefill_sequentially(
+    decoder: Decoder, mesh: Mesh, weights: Weights, rows: Rows, new: DevicePrefillBatch, num_new: Array
 ) -> Rows:
     """Prefill the first `num_new` prompts one after the other.
 
@@ -168,14 +168,14 @@ def admit_in_turn(
     """
 
     def prefill_next(number: Array, rows: Rows) -> Rows:
-        one = Begun(*(jax.lax.dynamic_slice_in_dim(numbers, number, 1) for numbers in new))
+        one = DevicePrefillBatch(*(jax.lax.dynamic_slice_in_dim(numbers, number, 1) for numbers in new))
         return _prefill(decoder, weights, rows, one)
 
     return _shard_rows(decoder, mesh, jax.lax.fori_loop(0, num_new, prefill_next, rows))
 
 
 @partial(jax.jit, static_argnames=("decoder", "mesh", "sampling", "num_steps"), donate_argnames="rows")
-def write_on(
+def decode(
     decoder: Decoder,
     mesh: Mesh,
     weights: Weights,
@@ -225,9 +225,9 @@ def decode_until_free(
     return _shard_rows(decoder, mesh, rows), decoded
 
 
-def _prefill(decoder: Decoder, weights: Weights, rows: Rows, new: Begun) -> Rows:
+def _prefill(decoder: Decoder, weights: Weights, rows: Rows, new: DevicePrefillBatch) -> Rows:
     with matrix_precision(decoder.dtype):
-        cache = prefill(decoder, weights, rows.cache, new.prompts, new.rows, rows.rotations)
+        cache = prefill_cache(decoder, weights, rows.cache, new.prompts, new.rows, rows.rotations)
     where = new.rows
     return Rows(
         cache,

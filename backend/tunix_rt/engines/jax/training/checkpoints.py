@@ -36,8 +36,8 @@ from tunix_rt.engines.training.checkpointing import (
     CheckpointRecord,
     DamagedError,
     Restored,
-    require_room,
-    unwritable,
+    checkpoint_write_error,
+    require_disk_space,
 )
 from tunix_rt.engines.training.preparation import RunIdentity
 
@@ -107,7 +107,7 @@ class Checkpoints:
             record=ocp.args.JsonSave(record.model_dump(mode="json")),
         )
         self.wait()
-        require_room(self.directory, _num_bytes(state))
+        require_disk_space(self.directory, _num_bytes(state))
         with _explain_write_errors(self.directory):
             self._manager.save(record.step, args=items, force=True)
 
@@ -122,7 +122,7 @@ class Checkpoints:
         with suppress(StorageError), _explain_write_errors(self.directory):
             self._manager.close()
 
-    def forget_after(self, step: int) -> None:
+    def delete_after(self, step: int) -> None:
         """Delete the checkpoints after `step`; these steps will be repeated."""
         for later in self.steps():
             if later > step:
@@ -210,7 +210,7 @@ def _explain_write_errors(directory: Path) -> Iterator[None]:
         for unfinished in directory.glob("*orbax-checkpoint-tmp*"):
             shutil.rmtree(unfinished, ignore_errors=True)
         is_full = any(message in str(error) for message in _FULL_DISK_MESSAGES)
-        raise unwritable(directory, DISK_IS_FULL if is_full else _first_line(error)) from error
+        raise checkpoint_write_error(directory, DISK_IS_FULL if is_full else _first_line(error)) from error
 
 
 def _first_line(error: Exception) -> str:

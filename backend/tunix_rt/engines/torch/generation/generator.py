@@ -26,10 +26,10 @@ from tunix_rt.engines.generation.generator import BatchGenerator, encoder_of, pr
 from tunix_rt.engines.generation.scheduler import (
     IDLE,
     NOT_FINITE,
-    STEPS_PER_LOOK,
+    STEPS_PER_SYNC,
     Batch,
-    Newcomers,
-    Room,
+    DeviceMemory,
+    PrefillBatch,
     default_rows,
 )
 from tunix_rt.engines.torch.devices import TorchDevice, choose_device, is_out_of_memory
@@ -156,17 +156,17 @@ class LoadedModel:
         """Default batch size."""
         decoder, device = self.decoder, self.device
         weight_bytes = sum(parameter.nbytes for parameter in decoder.module.parameters())
-        room = Room(device.platform, self.num_devices, device.memory_bytes, weight_bytes)
+        room = DeviceMemory(device.platform, self.num_devices, device.memory_bytes, weight_bytes)
         bytes_per_number = decoder.compute_dtype.itemsize
         return default_rows(
             room, decoder.architecture, num_slots=num_slots, bytes_per_number=bytes_per_number
         )
 
     def batch(
-        self, decoding: Decoding, *, num_rows: int, num_slots: int, steps_per_look: int = STEPS_PER_LOOK
+        self, decoding: Decoding, *, num_rows: int, num_slots: int, steps_per_sync: int = STEPS_PER_SYNC
     ) -> Batch:
         """An empty batch with `num_slots` tokens per row."""
-        rows = _TorchRows(self, SamplingParams.of(decoding), num_rows, num_slots, steps_per_look)
+        rows = _TorchRows(self, SamplingParams.of(decoding), num_rows, num_slots, steps_per_sync)
         return Batch(rows, num_rows=num_rows, stop_ids=self.stop_ids)
 
     def batches(self, decoding: Decoding, *, num_rows: int, num_slots: int) -> list[Batch]:
@@ -207,7 +207,7 @@ class _TorchRows:
         )
 
     @torch.inference_mode()
-    def admit(self, new: Newcomers, num_rows: int) -> None:
+    def prefill(self, new: PrefillBatch, num_rows: int) -> None:
         """Prefill free rows with new prompts."""
         rows = self._long(new.rows)
         prefill(self._model.decoder, self._cache, self._long(new.prompts), rows)

@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 from torch.utils._triton import has_triton
 
-from tunix_rt.engines.planning.kernels import TAKING_BORDERS, Compiling, kept_share, resolve_compiling
+from tunix_rt.engines.planning.kernels import TAKING_BORDERS, Compiling, resolve_compiling, saved_share
 from tunix_rt.engines.planning.targets import Platform
 from tunix_rt.engines.torch.devices import count_graph_memory
 from tunix_rt.engines.torch.model.attention import SegmentBounds
@@ -53,7 +53,7 @@ def compile_layers(layers: Iterable[nn.Module], recipe: Recipe, *, backend: str 
 
     The memory budget of activations is set for the whole process, which trains one model.
     """
-    torch._functorch.config.activation_memory_budget = kept_share(recipe)
+    torch._functorch.config.activation_memory_budget = saved_share(recipe)
     for layer in layers:
         layer.compile(backend=backend, dynamic=False)
 

@@ -35,8 +35,8 @@ from tunix_rt.engines.training.checkpointing import (
     CheckpointRecord,
     DamagedError,
     Restored,
-    require_room,
-    unwritable,
+    checkpoint_write_error,
+    require_disk_space,
 )
 from tunix_rt.engines.training.preparation import RunIdentity
 from tunix_rt.engines.weights.safetensors import write_tensor_file
@@ -82,7 +82,7 @@ class Checkpoints:
         self.wait()
         if not self._layout.is_first:
             return
-        require_room(self.directory, sum(tensor.nbytes for tensor in state.values()))
+        require_disk_space(self.directory, sum(tensor.nbytes for tensor in state.values()))
         # The next step changes the tensors in place.
         on_host = {name: tensor.detach().to("cpu", copy=True) for name, tensor in state.items()}
         self._writing = self._writer.submit(self._write, on_host, record)
@@ -132,7 +132,7 @@ class Checkpoints:
             (self.directory / str(step)).rename(damaged / str(step))
         self._layout.wait()
 
-    def forget_after(self, step: int) -> None:
+    def delete_after(self, step: int) -> None:
         """Delete the checkpoints after `step`; these steps will be repeated."""
         self._layout.wait()
         if self._layout.is_first:
@@ -183,4 +183,6 @@ def _explain_write_errors(directory: Path) -> Iterator[None]:
         yield
     except StorageError as error:
         is_full = getattr(error.__cause__, "errno", None) in FULL_DISK_ERRORS
-        raise unwritable(directory, DISK_IS_FULL if is_full else error.detail.rstrip(".")) from error
+        raise checkpoint_write_error(
+            directory, DISK_IS_FULL if is_full else error.detail.rstrip(".")
+        ) from error

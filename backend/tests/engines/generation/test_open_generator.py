@@ -1,4 +1,4 @@
-"""From the name of a model to one that writes, with either engine, and the ways in which that fails."""
+"""Opening generators with either engine, and the errors of doing so."""
 
 import shutil
 from collections.abc import Callable
@@ -14,7 +14,7 @@ import torch
 from support.encoders import write_tokenizer
 
 from tunix_rt.base.errors import DataError, InvalidInputError, NotFoundError, TunixRTError
-from tunix_rt.engines.generation.base import GeneratorRequest, Prompt, Written
+from tunix_rt.engines.generation.base import Completion, GeneratorRequest, Prompt
 from tunix_rt.engines.generation.generator import BatchGenerator
 from tunix_rt.engines.jax.export import export_model
 from tunix_rt.engines.jax.generation import generator as jax_opening
@@ -88,11 +88,11 @@ def opened(open_generator: Open, directory: Path, **request: Any) -> AnyGenerato
     return open_generator(GeneratorRequest(ModelSection(name=str(directory)), device=CPU, **request))
 
 
-def written(generator: AnyGenerator, *prompts: Prompt) -> list[Written]:
-    return [one for finished in generator.write(prompts, Decoding(max_new_tokens=8)) for one in finished]
+def written(generator: AnyGenerator, *prompts: Prompt) -> list[Completion]:
+    return [one for finished in generator.generate(prompts, Decoding(max_new_tokens=8)) for one in finished]
 
 
-def test_random_weights_are_those_that_training_with_jax_starts_from(source: ModelSource) -> None:
+def test_random_weights_match_jax_training(source: ModelSource) -> None:
     mesh = make_mesh(ShardingSection(fsdp=1), jax.devices()[:1])
     program = build_program(a_recipe(seed=5), source.architecture, mesh, num_steps=1, platform="cpu")
     start = program.random_params()
@@ -103,7 +103,7 @@ def test_random_weights_are_those_that_training_with_jax_starts_from(source: Mod
             np.testing.assert_array_equal(weight, start["layers"][name][index])
 
 
-def test_random_weights_are_those_that_training_with_torch_starts_from(source: ModelSource) -> None:
+def test_random_weights_match_torch_training(source: ModelSource) -> None:
     start = open_decoder(source, DecoderOptions(seed=5, is_random=True), torch.device("cpu")).module
     opened = torch_opening.open_generator(GeneratorRequest(TINY, seed=5, device=CPU))
     torch.testing.assert_close(
@@ -111,7 +111,7 @@ def test_random_weights_are_those_that_training_with_torch_starts_from(source: M
     )
 
 
-def test_an_adapter_writes_what_the_merged_model_writes(open_generator: Open, models: Path) -> None:
+def test_adapter_generates_like_the_merged_model(open_generator: Open, models: Path) -> None:
     adapted = opened(open_generator, models / "base", adapter=models / "adapter")
     merged = opened(open_generator, models / "merged")
     prompt = Prompt("a", merged.encoder.encode_prompt("What is 17 + 25?"))
@@ -120,9 +120,7 @@ def test_an_adapter_writes_what_the_merged_model_writes(open_generator: Open, mo
     assert written(opened(open_generator, models / "base"), prompt) != [theirs]
 
 
-def test_an_adapter_brings_the_chat_template_that_it_was_trained_with(
-    open_generator: Open, models: Path, tmp_path: Path
-) -> None:
+def test_adapter_brings_its_chat_template(open_generator: Open, models: Path, tmp_path: Path) -> None:
     base = shutil.copytree(models / "base", tmp_path / "base")
     (base / "chat_template.jinja").write_text("{{ messages[0].content }}", encoding="utf-8")
     alone, adapted = opened(open_generator, base), opened(open_generator, base, adapter=models / "adapter")
@@ -130,7 +128,7 @@ def test_an_adapter_brings_the_chat_template_that_it_was_trained_with(
     assert alone.encoder.template.sha256 != adapted.encoder.template.sha256
 
 
-def test_the_format_is_float32_on_a_cpu_unless_asked_for(open_generator: Open, models: Path) -> None:
+def test_default_precision_on_cpu_is_float32(open_generator: Open, models: Path) -> None:
     default = opened(open_generator, models / "base")
     asked = opened(open_generator, models / "base", precision="bfloat16")
     formats = [_format_of(generator.model) for generator in (default, asked)]
@@ -145,9 +143,7 @@ def _format_of(model: Any) -> str:
     return str(model.decoder.layers[0].self_attn.q_proj.weight.dtype).removeprefix("torch.")
 
 
-def test_a_prompt_that_cannot_be_read_fails_alone_and_before_anything_runs(
-    open_generator: Open, source: ModelSource
-) -> None:
+def test_refused_prompts_fail_alone_and_first(open_generator: Open, source: ModelSource) -> None:
     generator = open_generator(GeneratorRequest(TINY, device=CPU))
     limit, vocab_size = generator.max_tokens, source.architecture.vocab_size
     prompts = [Prompt("long", [1] * limit), Prompt("empty", []), Prompt("unknown", [1, vocab_size])]
@@ -155,7 +151,7 @@ def test_a_prompt_that_cannot_be_read_fails_alone_and_before_anything_runs(
     assert failures == {"long": "prompt-too-long", "empty": "prompt-refused", "unknown": "prompt-refused"}
 
 
-def test_a_short_model_cuts_off_what_it_cannot_hold(open_generator: Open, source: ModelSource) -> None:
+def test_completion_ends_at_max_positions(open_generator: Open, source: ModelSource) -> None:
     generator = open_generator(GeneratorRequest(TINY, device=CPU))
     short = replace(
         generator, source=replace(source, architecture=replace(source.architecture, max_positions=6))
@@ -164,10 +160,10 @@ def test_a_short_model_cuts_off_what_it_cannot_hold(open_generator: Open, source
     assert (one.failure, len(one.token_ids) + one.has_ended) == (None, 2)
 
 
-def test_a_batch_of_nothing_is_refused(open_generator: Open) -> None:
+def test_empty_batch_size_is_refused(open_generator: Open) -> None:
     generator = open_generator(GeneratorRequest(TINY, device=CPU))
-    with pytest.raises(InvalidInputError, match="writes nothing"):
-        list(generator.write([Prompt("a", [1])], Decoding(), batch_size=0))
+    with pytest.raises(InvalidInputError, match="The batch size is 0"):
+        list(generator.generate([Prompt("a", [1])], Decoding(), batch_size=0))
 
 
 def without(models: Path, tmp_path: Path, *names: str) -> Path:
@@ -215,7 +211,7 @@ def test_a_built_in_model_says_that_its_weights_are_random(open_generator: Open)
         open_generator(GeneratorRequest(ModelSection(name="tiny-llama"), device=CPU))
 
 
-def test_both_engines_write_the_same_from_one_directory(models: Path) -> None:
+def test_both_engines_generate_the_same(models: Path) -> None:
     of_jax, of_torch = (
         opened(opening.open_generator, models / "base", adapter=models / "adapter")
         for opening in (jax_opening, torch_opening)

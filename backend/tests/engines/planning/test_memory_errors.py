@@ -3,7 +3,7 @@
 import pytest
 from support.recipes import make_recipe
 
-from tunix_rt.engines.planning.fixes import does_not_fit, out_of_memory_error, with_advice
+from tunix_rt.engines.planning.fixes import insufficient_memory_error, out_of_memory_error, with_advice
 from tunix_rt.engines.planning.planner import PlanQuestion, estimated_plan
 from tunix_rt.engines.planning.targets import known_target
 from tunix_rt.engines.planning.types import Plan, Workload
@@ -26,7 +26,7 @@ def test_running_out_of_memory_is_explained_against_the_plan() -> None:
     plan = make_plan(per_device_bytes=2 * 2**30, limit_bytes=3 * 2**30)
     error = out_of_memory_error(plan, RECIPE, EXHAUSTED, saved_steps=[4, 8])
     assert error.exit_code == 5
-    assert "Planned: 2.00 GiB of 3.00 GiB a device (estimated)" in error.detail
+    assert "Planned: 2.00 GiB of 3.00 GiB per device (estimated)" in error.detail
     assert "Out of memory allocating 9 bytes." in error.detail
     assert "more" not in error.detail
     assert "newest checkpoint is of step 8" in error.detail
@@ -50,4 +50,4 @@ def test_what_does_not_fit_comes_with_changes_that_do() -> None:
     plan = with_advice(estimated_plan(question("t4")), question("t4"))
     assert not plan.fits
     assert plan.fixes
-    assert plan.fixes[0].change in does_not_fit(plan, plan.reason).next_step
+    assert plan.fixes[0].change in insufficient_memory_error(plan, plan.reason).next_step

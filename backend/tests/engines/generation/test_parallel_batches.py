@@ -1,4 +1,4 @@
-"""Batches side by side: every prompt keeps its own text, and none waits for another's."""
+"""Parallel batches: every prompt gets its own completion, and no batch waits for another."""
 
 import threading
 from collections.abc import Sequence
@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tunix_rt.engines.generation.base import Prompt, Written
-from tunix_rt.engines.generation.generator import write_side_by_side
-from tunix_rt.engines.generation.scheduler import IDLE, Batch, Newcomers, Task
+from tunix_rt.engines.generation.base import Completion, Prompt
+from tunix_rt.engines.generation.generator import decode_in_parallel
+from tunix_rt.engines.generation.scheduler import IDLE, Batch, DecodeRequest, PrefillBatch
 from tunix_rt.engines.jax.generation.generator import is_small_model, num_batches
 
 STEPS = 4
 
 
 class CountingRows:
-    """Rows without a model: each writes the numbers that follow the last token of its prompt."""
+    """Rows without a model: each generates the numbers after the last token of its prompt."""
 
     def __init__(self, num_rows: int) -> None:
         self.admitted: list[int] = []
@@ -26,7 +26,7 @@ class CountingRows:
         self._newest = np.full(num_rows, IDLE)
         self._missing = np.zeros(num_rows, int)
 
-    def admit(self, new: Newcomers, num_rows: int) -> None:
+    def prefill(self, new: PrefillBatch, num_rows: int) -> None:
         assert len(new.rows) <= num_rows
         assert not (self._missing[new.rows] > 0).any()
         self.admitted.append(len(new.rows))
@@ -47,7 +47,7 @@ class CountingRows:
 
 
 class GatedRows(CountingRows):
-    """Rows that write nothing before the gate opens."""
+    """Rows that generate nothing before the gate opens."""
 
     def __init__(self, num_rows: int, gate: Event) -> None:
         super().__init__(num_rows)
@@ -61,14 +61,14 @@ class GatedRows(CountingRows):
 class FullRows(CountingRows):
     """Rows that have no memory for a prompt."""
 
-    def admit(self, new: Newcomers, num_rows: int) -> None:
+    def prefill(self, new: PrefillBatch, num_rows: int) -> None:
         raise RuntimeError("out of memory")
 
 
-def _tasks(count: int) -> list[Task]:
+def _tasks(count: int) -> list[DecodeRequest]:
     """Prompt n is the number 100 n, and has the 1 to 7 numbers behind it to write."""
     return [
-        Task(Prompt(str(number), [number * 100]), length=2 + number % 7, seed=number)
+        DecodeRequest(Prompt(str(number), [number * 100]), length=2 + number % 7, seed=number)
         for number in range(count)
     ]
 
@@ -77,7 +77,7 @@ def _batches(*rows: CountingRows, num_rows: int = 4) -> list[Batch]:
     return [Batch(each, num_rows=num_rows, stop_ids=frozenset()) for each in rows]
 
 
-def _texts(results: Sequence[Written]) -> dict[str, tuple[int, ...]]:
+def _texts(results: Sequence[Completion]) -> dict[str, tuple[int, ...]]:
     return {one.prompt.key: one.token_ids for one in results}
 
 
@@ -89,24 +89,24 @@ def _expected(count: int) -> dict[str, tuple[int, ...]]:
 
 @pytest.mark.parametrize("num_batches", [1, 2, 5])
 @pytest.mark.parametrize("num_tasks", [0, 1, 3, 30])
-def test_every_prompt_is_written_on_in_its_own_row(num_batches: int, num_tasks: int) -> None:
+def test_every_prompt_gets_its_own_completion(num_batches: int, num_tasks: int) -> None:
     batches = _batches(*[CountingRows(4) for _ in range(num_batches)])
-    lists = list(write_side_by_side(batches, _tasks(num_tasks)))
+    lists = list(decode_in_parallel(batches, _tasks(num_tasks)))
     assert all(lists)
     assert _texts([one for finished in lists for one in finished]) == _expected(num_tasks)
 
 
-def test_few_prompts_are_shared_evenly() -> None:
+def test_few_prompts_are_split_evenly() -> None:
     rows = [CountingRows(8) for _ in range(4)]
-    list(write_side_by_side(_batches(*rows, num_rows=8), _tasks(10)))
+    list(decode_in_parallel(_batches(*rows, num_rows=8), _tasks(10)))
     assert [each.num_admitted for each in rows] == [3, 3, 2, 2]
 
 
-def test_none_waits_for_another_one() -> None:
+def test_batches_do_not_wait_for_each_other() -> None:
     gate = Event()
     free, gated = CountingRows(4), GatedRows(4, gate)
-    results = write_side_by_side(_batches(free, gated), _tasks(30))
-    found: list[Written] = []
+    results = decode_in_parallel(_batches(free, gated), _tasks(30))
+    found: list[Completion] = []
     try:
         while len(found) < 26:  # all but the four that the gated batch begins with
             found += next(results)
@@ -117,16 +117,16 @@ def test_none_waits_for_another_one() -> None:
     assert _texts(found) == _expected(30)
 
 
-def test_what_fails_in_one_ends_all_of_them() -> None:
-    results = write_side_by_side(_batches(CountingRows(4), FullRows(4)), _tasks(1000))
+def test_failure_in_one_batch_ends_all() -> None:
+    results = decode_in_parallel(_batches(CountingRows(4), FullRows(4)), _tasks(1000))
     with pytest.raises(RuntimeError, match="out of memory"):
         list(results)
     assert not _writing_threads()
 
 
-def test_whoever_stops_listening_ends_them() -> None:
+def test_closing_the_iterator_ends_all_batches() -> None:
     rows = [CountingRows(4), CountingRows(4)]
-    results = write_side_by_side(_batches(*rows), _tasks(100_000))
+    results = decode_in_parallel(_batches(*rows), _tasks(100_000))
     next(results)
     results.close()  # type: ignore[attr-defined]
     assert sum(each.num_admitted for each in rows) < 100_000
@@ -137,31 +137,29 @@ def _writing_threads() -> list[str]:
     return [thread.name for thread in threading.enumerate() if thread.name.startswith("batch_")]
 
 
-def test_a_batch_awaits_room_for_the_next_prompts_and_then_the_end_of_all() -> None:
+def test_batch_waits_for_room_then_for_the_end() -> None:
     rows = CountingRows(8)
-    list(write_side_by_side(_batches(rows, num_rows=8), _tasks(30)))
+    list(decode_in_parallel(_batches(rows, num_rows=8), _tasks(30)))
     assert set(rows.awaited) == {2, 8}  # a quarter at a time, while prompts wait
     assert sorted(rows.awaited) == rows.awaited
 
 
-@pytest.mark.parametrize(("reads_in_turn", "expected"), [(False, [2, 2, 2, 2, 2]), (True, [8, 2])])
-def test_what_is_read_in_turn_comes_as_soon_as_there_is_room(
-    reads_in_turn: bool, expected: list[int]
-) -> None:
+@pytest.mark.parametrize(("prefills_sequentially", "expected"), [(False, [2, 2, 2, 2, 2]), (True, [8, 2])])
+def test_sequential_prefill_uses_every_free_row(prefills_sequentially: bool, expected: list[int]) -> None:
     rows = CountingRows(8)
-    batch = Batch(rows, num_rows=8, stop_ids=frozenset(), reads_in_turn=reads_in_turn)
-    tasks = [Task(Prompt(str(number), [number * 100]), length=3) for number in range(10)]
-    results = [one for finished in write_side_by_side([batch], tasks) for one in finished]
+    batch = Batch(rows, num_rows=8, stop_ids=frozenset(), prefills_sequentially=prefills_sequentially)
+    tasks = [DecodeRequest(Prompt(str(number), [number * 100]), length=3) for number in range(10)]
+    results = [one for finished in decode_in_parallel([batch], tasks) for one in finished]
     assert rows.admitted == expected
     assert rows.awaited == [2, 8]  # a quarter of the rows; then nobody waits
     assert _texts(results) == {str(n): (n * 100 + 1, n * 100 + 2) for n in range(10)}
 
 
-def test_long_prompts_come_a_few_at_a_time_also_where_they_are_read_in_turn() -> None:
+def test_long_prompts_prefill_a_few_at_a_time() -> None:
     rows = CountingRows(8)
-    batch = Batch(rows, num_rows=8, stop_ids=frozenset(), reads_in_turn=True)
-    tasks = [Task(Prompt(str(number), [number] * 4096), length=4097) for number in range(8)]
-    list(write_side_by_side([batch], tasks))
+    batch = Batch(rows, num_rows=8, stop_ids=frozenset(), prefills_sequentially=True)
+    tasks = [DecodeRequest(Prompt(str(number), [number] * 4096), length=4097) for number in range(8)]
+    list(decode_in_parallel([batch], tasks))
     assert rows.admitted == [4, 4]
 
 
@@ -173,6 +171,6 @@ def test_each_core_has_a_batch_of_enough_rows(num_rows: int, num_cores: int, exp
     assert num_batches(num_rows, num_cores) == expected
 
 
-def test_only_what_one_core_can_hold_is_small() -> None:
+def test_small_model_fits_one_core() -> None:
     assert is_small_model(2 * 2**20)
     assert not is_small_model(500 * 2**20)
