@@ -26,12 +26,17 @@ from tunix_rt.datasets.types import DatasetSpec
 from tunix_rt.datasets.xray.inspect import ModelChoice, XrayOptions, xray_dataset
 from tunix_rt.datasets.xray.report import LossOn, xray_html
 from tunix_rt.datasets.xray.views import print_xray
-from tunix_rt.traces import commands as filters
-from tunix_rt.traces import commands as import_args
-from tunix_rt.traces.export import build_filter
+from tunix_rt.traces.commands import (
+    ColumnPairs,
+    Rejects,
+    RowFormatName,
+    SkipInvalid,
+    SourceName,
+    with_trace_filter,
+)
 from tunix_rt.traces.formats.converters import parse_column_map
 from tunix_rt.traces.importer import import_options
-from tunix_rt.traces.types import DEFAULT_MARKUP, MarkupStyle
+from tunix_rt.traces.types import DEFAULT_MARKUP, MarkupStyle, TraceFilter
 
 Name = Annotated[str, typer.Option("--name", help="Name of the dataset; its key is NAME-VERSION.")]
 Version = Annotated[str, typer.Option("--version", help="Version of the dataset: v1, v2, …")]
@@ -112,17 +117,12 @@ PageLimit = Annotated[int, typer.Option(min=1, max=1000, help="How many to show.
 PageOffset = Annotated[int, typer.Option(min=0, help="How many to skip.")]
 
 
+@with_trace_filter
 def build(
     name: Name,
     version: Version = "v1",
-    source: filters.Source = None,
-    meta: filters.MetaPairs = [],  # noqa: B006
-    tag: filters.Tags = [],  # noqa: B006
-    min_score: filters.MinScore = None,
-    max_score: filters.MaxScore = None,
-    code: filters.WithCodes = [],  # noqa: B006
-    without_code: filters.WithoutCodes = [],  # noqa: B006
-    query: filters.Search = None,
+    *,
+    criteria: TraceFilter,
     limit: RowLimit = None,
     strategy: Strategy = "latest",
     seed: Seed = 0,
@@ -138,16 +138,6 @@ def build(
     as_json: JsonFlag = False,
 ) -> None:
     """Make a dataset of the stored traces that the options choose. It never changes afterwards."""
-    criteria = build_filter(
-        source=source,
-        meta=meta,
-        tags=tag,
-        min_score=min_score,
-        max_score=max_score,
-        codes=code,
-        without_codes=without_code,
-        query=query,
-    )
     spec = dataset_spec(
         dataset_name=name,
         dataset_version=version,
@@ -179,11 +169,11 @@ def ingest(
     ],
     name: OptionalName = None,
     version: OptionalVersion = None,
-    row_format: import_args.RowFormatName = None,
-    column: import_args.ColumnPairs = [],  # noqa: B006
-    source: import_args.SourceName = None,
-    skip_invalid: import_args.SkipInvalid = False,
-    rejects: import_args.Rejects = None,
+    row_format: RowFormatName = None,
+    column: ColumnPairs = [],  # noqa: B006
+    source: SourceName = None,
+    skip_invalid: SkipInvalid = False,
+    rejects: Rejects = None,
     seed: Seed = 0,
     split: SplitPairs = [],  # noqa: B006
     dedup: Dedup = "exact",

@@ -1,9 +1,11 @@
 """tunix-rt traces import, export, lint, review, list, show, compare, delete."""
 
+import functools
+import inspect
 import statistics
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,20 +43,54 @@ from tunix_rt.traces.linter.findings import CODES, LINTER_VERSION
 from tunix_rt.traces.review import ReviewExport, TraceReview, add_revision, review_lines
 from tunix_rt.traces.service import LineReport, lint_file, score_unscored
 from tunix_rt.traces.store import TraceRepository
-from tunix_rt.traces.types import TraceOrder
+from tunix_rt.traces.types import TraceFilter, TraceOrder
 
 Source = Annotated[str | None, typer.Option(help="Only traces from this source.")]
 MetaPairs = Annotated[list[str], typer.Option("--meta", help="key=value that must be in meta; repeatable.")]
-Tags = Annotated[list[str], typer.Option("--tag", help="Must be in meta.tags; repeatable.")]
-MinScore = Annotated[float | None, typer.Option(min=0, max=100, help="Lowest linter score.")]
-MaxScore = Annotated[float | None, typer.Option(min=0, max=100, help="Highest linter score.")]
-WithCodes = Annotated[list[str], typer.Option("--code", help="Has this linter finding; repeatable.")]
-WithoutCodes = Annotated[
-    list[str], typer.Option("--without-code", help="Lacks this linter finding; repeatable.")
-]
-Search = Annotated[
-    str | None, typer.Option("--query", help="Words that must all occur (word* for a prefix).")
-]
+
+
+def _filter_from_options(
+    source: Source = None,
+    meta: MetaPairs = [],  # noqa: B006
+    tag: Annotated[list[str], typer.Option(help="Must be in meta.tags; repeatable.")] = [],  # noqa: B006
+    min_score: Annotated[float | None, typer.Option(min=0, max=100, help="Lowest linter score.")] = None,
+    max_score: Annotated[float | None, typer.Option(min=0, max=100, help="Highest linter score.")] = None,
+    code: Annotated[list[str], typer.Option(help="Has this linter finding; repeatable.")] = [],  # noqa: B006
+    without_code: Annotated[list[str], typer.Option(help="Lacks this linter finding; repeatable.")] = [],  # noqa: B006
+    query: Annotated[str | None, typer.Option(help="Words that must all occur (word* for a prefix).")] = None,
+) -> TraceFilter:
+    return build_filter(
+        source=source,
+        meta=meta,
+        tags=tag,
+        min_score=min_score,
+        max_score=max_score,
+        codes=code,
+        without_codes=without_code,
+        query=query,
+    )
+
+
+_FILTER_OPTIONS = inspect.signature(_filter_from_options).parameters
+
+
+def with_trace_filter(command: Callable[..., None]) -> Callable[..., None]:
+    """Replace the parameter `criteria` of a command by the options that select traces."""
+
+    @functools.wraps(command)
+    def with_options(**values: Any) -> None:
+        options = {name: values.pop(name) for name in _FILTER_OPTIONS}
+        command(criteria=_filter_from_options(**options), **values)
+
+    parameters: list[inspect.Parameter] = []
+    for parameter in inspect.signature(command).parameters.values():
+        parameters += _FILTER_OPTIONS.values() if parameter.name == "criteria" else [parameter]
+    keyword_only = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
+    # Typer reads both.
+    with_options.__signature__ = inspect.Signature(keyword_only)  # type: ignore[attr-defined]
+    with_options.__annotations__ = {parameter.name: parameter.annotation for parameter in keyword_only}
+    return with_options
+
 
 InputFile = Annotated[
     str, typer.Argument(metavar="FILE", help="JSONL, CSV, TSV or Parquet, also .gz; - reads standard input.")
@@ -98,31 +134,16 @@ KeepAnnotations = Annotated[
 TraceId = Annotated[UUID, typer.Argument(help="Id of a stored trace.")]
 
 
+@with_trace_filter
 def list_traces(
-    source: Source = None,
-    meta: MetaPairs = [],  # noqa: B006
-    tag: Tags = [],  # noqa: B006
-    min_score: MinScore = None,
-    max_score: MaxScore = None,
-    code: WithCodes = [],  # noqa: B006
-    without_code: WithoutCodes = [],  # noqa: B006
-    query: Search = None,
+    *,
+    criteria: TraceFilter,
     order: Annotated[TraceOrder, typer.Option(help="By when they were stored, or by score.")] = "newest",
     limit: Annotated[int, typer.Option(min=1, max=1000, help="How many to show.")] = 20,
     offset: Annotated[int, typer.Option(min=0, help="How many to skip.")] = 0,
     as_json: JsonFlag = False,
 ) -> None:
     """Show stored traces."""
-    criteria = build_filter(
-        source=source,
-        meta=meta,
-        tags=tag,
-        min_score=min_score,
-        max_score=max_score,
-        codes=code,
-        without_codes=without_code,
-        query=query,
-    )
     with opened_home() as opened:
         page = trace_service.list_traces(
             TraceRepository(opened.database), criteria, limit=limit, offset=offset, order=order
@@ -193,31 +214,16 @@ def import_command(
     print_json(report) if as_json else _print_import(report)
 
 
+@with_trace_filter
 def export_command(
     export_format: ExportFormatName = "trace",
     output: OutputFile = "-",
-    source: Source = None,
-    meta: MetaPairs = [],  # noqa: B006
-    tag: Tags = [],  # noqa: B006
-    min_score: MinScore = None,
-    max_score: MaxScore = None,
-    code: WithCodes = [],  # noqa: B006
-    without_code: WithoutCodes = [],  # noqa: B006
-    query: Search = None,
+    *,
+    criteria: TraceFilter,
     as_json: JsonFlag = False,
 ) -> None:
     """Write stored traces in a format that training tools read."""
     require_export_format(export_format)
-    criteria = build_filter(
-        source=source,
-        meta=meta,
-        tags=tag,
-        min_score=min_score,
-        max_score=max_score,
-        codes=code,
-        without_codes=without_code,
-        query=query,
-    )
     with opened_home() as opened:
         if criteria.needs_lint:
             score_unscored(TraceRepository(opened.database), criteria)

@@ -149,7 +149,7 @@ class _Scan:
         return self.tokens
 
     def _add(self, kind: TokenKind, start: int, end: int, value: Ratio = (0, 1), name: str = "") -> None:
-        self.tokens.append(Token(kind, start, end, self.gap, value, name=name))
+        self.tokens.append(Token(kind, start, end, self.gap, value, 0, False, name))
         self.gap = 0
 
     def _number_with_suffix(self, digits: str, suffix: str, start: int) -> None:
