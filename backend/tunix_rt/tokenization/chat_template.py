@@ -20,8 +20,8 @@ from tunix_rt.tokenization.tokenizer import Tokenizer
 
 TEMPLATES_DIR = Path(__file__).parent / "templates"
 DEFAULT_TEMPLATE = "tunix-rt"
-# Some templates insert the current date. It is fixed to the fallback of Llama, so that the tokens of a dataset
-# never change.
+# Some templates insert the current date. It is fixed to the fallback of Llama, so that a dataset always has
+# the same tokens.
 TEMPLATE_DATE = datetime(2024, 7, 26)
 
 
