@@ -204,8 +204,10 @@ def build_dataset(
     with open_build(datasets_dir, spec.dataset_key) as build:
         scan = scan_rows(spec, traces, build.spool(), ContaminationChecker(evalsets), progress)
         selection = select_rows(spec, scan.rows, scan.matches, scan.spool.__getitem__)
-        in_question = scan.matches if spec.remove_contaminated else _only(scan.matches, selection.kept)
-        contamination = judge_contamination(spec, evalsets, scan.rows, in_question)
+        matches = scan.matches
+        if not spec.remove_contaminated:
+            matches = {index: matches[index] for index in selection.kept if index in matches}
+        contamination = judge_contamination(spec, evalsets, scan.rows, matches)
         splits = _write_splits(spec, build, scan, selection)
         manifest = DatasetManifest(
             dataset_key=spec.dataset_key,
@@ -234,10 +236,6 @@ def _lineage(spec: DatasetSpec, datasets_dir: Path) -> DatasetLineage:
         parent=ParentDataset(dataset_key=parent.dataset_key, content_hash=parent.content_hash),
         linter_version=linter_version,
     )
-
-
-def _only(matches: dict[int, Match], kept: Iterable[int]) -> dict[int, Match]:
-    return {index: matches[index] for index in kept if index in matches}
 
 
 def _write_splits(

@@ -4,7 +4,6 @@ import json
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import IO, Literal
@@ -254,16 +253,10 @@ def open_export(
 
     A row that does not fit the format raises here. No file is left behind, even if the process is killed.
     """
-    with _nameless_folder() as folder:
-        path = folder / f"export.{file_type}"
+    with storage_errors("writing the export"), tempfile.TemporaryDirectory(prefix="tunix-rt-") as folder:
+        path = Path(folder) / f"export.{file_type}"
         export_file(iter_rows(datasets_dir, key, split), path, export_format)
         return path.open("rb")
-
-
-@contextmanager
-def _nameless_folder() -> Iterator[Path]:
-    with storage_errors("writing the export"), tempfile.TemporaryDirectory(prefix="tunix-rt-") as folder:
-        yield Path(folder)
 
 
 def _require_empty(directory: Path) -> None:

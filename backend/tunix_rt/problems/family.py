@@ -110,11 +110,6 @@ def decimal(value: Fraction | int) -> str:
     raise ValueError(f"{value} has no short exact decimal")
 
 
-def fraction(value: Fraction) -> str:
-    """A fraction in lowest terms: `3/4`, or `2` for a whole number."""
-    return str(value)
-
-
 def listed(items: Sequence[str], joiner: str = "and") -> str:
     """`a`, `a and b`, `a, b and c`."""
     if len(items) == 1:
