@@ -40,12 +40,12 @@ class _Meaning(NamedTuple):
 MEANINGS: Mapping[FindingCode, _Meaning] = {
     "markup-in-content": _Meaning(
         "error",
-        "a step or the answer contains the markup, so the trace cannot be rendered",
+        "a step or the answer holds the markup itself, so the trace cannot be rendered",
         "Remove the markup from these traces, or choose another --markup style.",
     ),
     "template-without-generation-prompt": _Meaning(
         "error",
-        "the template has no generation prompt, so generation would start differently from training",
+        "the template writes no generation prompt, so generation would begin from another text than training",
         "Choose another --template, or add a generation prompt to this one (docs/templates.md).",
     ),
     "template-changes-content": _Meaning(
@@ -55,22 +55,22 @@ MEANINGS: Mapping[FindingCode, _Meaning] = {
     ),
     "zero-loss-examples": _Meaning(
         "error",
-        "no token has loss: the model learns nothing from these examples",
+        "no token carries loss: the model learns nothing from these",
         "Check --template and --row-length.",
     ),
     "answer-not-trained": _Meaning(
         "error",
-        "the answer has no loss: the model never learns it",
-        "Train on completions; if the answers are truncated, use a longer --row-length.",
+        "the answer carries no loss: the model never learns to give it",
+        "Train on completions; if the answers are cut off, use a longer --row-length.",
     ),
     "prompt-trained": _Meaning(
         "error",
-        "the prompt has loss: the model learns to write questions",
+        "the prompt carries loss: the model learns to write questions",
         "Train on completions only, as Tunix RT does.",
     ),
     "overlong-examples": _Meaning(
         "error",
-        "longer than the row; training rejects them unless overlong is drop",
+        "longer than the row; training refuses them unless told to drop them",
         "Use a longer --row-length, or train with overlong: drop.",
     ),
     "truncated-answers": _Meaning(
@@ -81,17 +81,17 @@ MEANINGS: Mapping[FindingCode, _Meaning] = {
     "end-of-turn-not-trained": _Meaning(
         "error",
         "no end-of-turn token is trained: the model never learns to stop",
-        "Choose a --template that ends turns with a control token of this tokenizer; if rows truncate it, "
+        "Choose a --template that ends turns with a control token of this tokenizer; if rows cut it off, "
         "use a longer --row-length.",
     ),
     "special-token-in-content": _Meaning(
         "warning",
-        "the content contains the text of a control token; it is encoded as plain text, never as the token",
+        "the content quotes a control token; it is encoded as letters, never as the token",
         "Remove it if it is a leftover of another template.",
     ),
     "template-adds-text": _Meaning(
         "info",
-        "the template adds text at the start of the completion, which is trained too",
+        "the template writes text of its own at the start of the completion, which is trained too",
         "Nothing, if the model expects it; otherwise choose another --template or --markup style.",
     ),
 }
