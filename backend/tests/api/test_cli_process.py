@@ -183,7 +183,7 @@ def test_a_log_that_nobody_takes_does_not_end_the_work(settings: Settings, tmp_p
                 timeout=60,
             )
             assert done.returncode == 0
-            assert "Already there: 1" in done.stdout
+            assert "Already stored: 1" in done.stdout
 
 
 def test_ctrl_c_exits_130_and_keeps_what_was_committed(settings: Settings, tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def test_the_text_output_of_every_command_is_readable(tmp_path: Path) -> None:
         (["list"], "no datasets yet"),
         (["ingest", str(file), "--name", "demo"], "Built demo-v1"),
         (["build", "--name", "demo"], "nothing was changed"),
-        (["build", "--name", "demo", "--version", "v2", "--limit", "9"], "left out 21 (limit)"),
+        (["build", "--name", "demo", "--version", "v2", "--limit", "9"], "removed 21 (limit)"),
         (["list"], "demo-v2"),
         (["show", "demo-v1"], "contamination: clean"),
         (["rows", "demo-v1"], "What is"),

@@ -52,11 +52,11 @@ def kill_when(ready: Callable[[], bool], child: subprocess.Popen[str], delay_s: 
 def test_a_killed_import_is_completed_by_running_it_again(
     store: Home, settings: Settings, file: Path, lines: list[str]
 ) -> None:
-    dice = random.Random(7)
+    rng = random.Random(7)
     num_before = 0
     for _ in range(NUM_KILLS):
         child = start_program("traces", "import", file, environ=environment(settings))
-        kill_when(lambda before=num_before: num_stored(store) > before, child, dice.uniform(0, 0.2))
+        kill_when(lambda before=num_before: num_stored(store) > before, child, rng.uniform(0, 0.2))
         num_now = assert_consistent(settings, lines)
         assert num_now > num_before or num_now == NUM_TRACES
         num_before = num_now
@@ -79,8 +79,8 @@ def test_a_killed_build_shows_no_half_dataset_and_the_next_one_cleans_up(
 ) -> None:
     TraceRepository(store.database).add_many([(Trace.model_validate_json(line), line) for line in lines])
     datasets_dir = settings.datasets_dir
-    dice = random.Random(7)
-    for delay_s in (0, dice.uniform(0, 0.3), dice.uniform(0, 0.6)):
+    rng = random.Random(7)
+    for delay_s in (0, rng.uniform(0, 0.3), rng.uniform(0, 0.6)):
         child = start_program("data", "build", "--name", "killed", environ=environment(settings))
         was_killed = kill_when(lambda: bool(leftovers(datasets_dir)), child, delay_s)
         if KEY in dataset_keys(datasets_dir):

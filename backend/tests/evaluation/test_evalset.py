@@ -101,7 +101,7 @@ def test_an_id_used_twice_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_empty_file_is_no_eval_set(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="holds no items"):
+    with pytest.raises(DataError, match="contains no items"):
         load_evalset(written(tmp_path))
 
 

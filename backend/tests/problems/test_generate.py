@@ -1,4 +1,4 @@
-"""The worked generators: reproducible, distinct, and right."""
+"""The generators are reproducible, distinct and correct."""
 
 import re
 import subprocess
@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from tunix_rt.base.errors import InvalidInputError
-from tunix_rt.problems.family import Dice, derived_seed
+from tunix_rt.problems.family import SeededRandom, derived_seed
 from tunix_rt.problems.generate import FAMILIES, generate
 from tunix_rt.traces.linter.findings import CODES
 from tunix_rt.traces.linter.linter import lint_trace
@@ -29,10 +29,10 @@ def traces_of(family: str) -> list[Trace]:
     return list(generate([family], NUM_PER_FAMILY, seed=11))
 
 
-def test_the_dice_give_the_same_draws_on_every_machine() -> None:
-    dice = Dice(derived_seed(1, "family", 0))
-    assert [dice.between(1, 100) for _ in range(5)] == [7, 9, 97, 87, 19]
-    assert dice.shuffled("abcdef") == ["c", "d", "f", "e", "a", "b"]
+def test_seeded_random_is_the_same_on_every_machine() -> None:
+    rng = SeededRandom(derived_seed(1, "family", 0))
+    assert [rng.randint(1, 100) for _ in range(5)] == [7, 9, 97, 87, 19]
+    assert rng.shuffled("abcdef") == ["c", "d", "f", "e", "a", "b"]
 
 
 def test_the_same_seed_gives_the_same_traces_in_another_process() -> None:
@@ -55,7 +55,7 @@ def test_all_prompts_of_a_call_are_distinct() -> None:
     assert len(set(prompts)) == len(prompts)
 
 
-def test_families_take_turns() -> None:
+def test_families_alternate() -> None:
     names = [trace.meta["generator"] for trace in generate(["mean", "median"], 4, seed=1)]
     assert names == ["mean", "median", "mean", "median"]
 

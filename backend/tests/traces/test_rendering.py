@@ -79,14 +79,14 @@ def _contents(trace: Trace) -> list[str]:
         ("hash", "#### 41", "42"),
     ],
 )
-def test_content_that_holds_the_markup_is_refused(style: MarkupStyle, step: str, answer: str) -> None:
+def test_content_that_contains_the_markup_is_refused(style: MarkupStyle, step: str, answer: str) -> None:
     with pytest.raises(DataError, match=r"markup|braces"):
         render_completion(trace_from_text_steps("q", [step], answer), style)
 
 
 def test_a_refusal_names_the_step_and_the_markup() -> None:
     trace = trace_from_text_steps("q", ["fine", "bad <answer>"], "1")
-    with pytest.raises(DataError, match=r"Step 1 holds '<answer>'"):
+    with pytest.raises(DataError, match=r"Step 1 contains '<answer>'"):
         render_completion(trace)
 
 

@@ -1,4 +1,4 @@
-"""Scan, select, check, split, write, publish; the same as a preview."""
+"""Build a dataset from stored traces, or preview the build."""
 
 import tempfile
 from collections import Counter
@@ -44,14 +44,14 @@ from tunix_rt.traces.store import TraceRepository
 from tunix_rt.traces.types import StoredTrace
 
 Progress = Callable[[int], None]
-"""Told how many more rows were read."""
+"""Called with the number of rows that were just read."""
 
 _PROGRESS_EVERY = 1_000
 
 
 @dataclass
 class RowScan:
-    """What one pass over the chosen traces found; the lists have one entry a row."""
+    """The result of one pass over the selected traces; the lists have one entry per row."""
 
     spool: RowSpool
     rows: list[RowFacts] = field(default_factory=list)
@@ -66,7 +66,7 @@ def scan_rows(
     checker: ContaminationChecker,
     progress: Progress = lambda _: None,
 ) -> RowScan:
-    """Read every trace once: its facts, its split, and the eval item that it repeats."""
+    """Read every trace once: its facts, its split, and the eval item that it overlaps with."""
     scan = RowScan(spool)
     for index, stored in enumerate(traces):
         facts, question = parse_row(stored)
@@ -83,7 +83,7 @@ def scan_rows(
 
 @dataclass(frozen=True)
 class Selection:
-    """The indexes of the rows that stay, in trace id order, and why the others went."""
+    """The indexes of the kept rows, in trace id order, and the removals by reason."""
 
     kept: list[int]
     removals: list[Removal]
@@ -97,7 +97,7 @@ def select_rows(
 ) -> Selection:
     """Apply the spec: contaminated rows, duplicates, rows per question, limit.
 
-    The result depends on the rows alone, not on the order in which they came.
+    The result does not depend on the order of the rows.
     """
     kept = sorted(range(len(rows)), key=lambda index: rows[index].id)
     removals: list[Removal] = []
@@ -119,39 +119,39 @@ def select_rows(
     return Selection(kept, [entry for entry in removals if entry.num_rows])
 
 
-def _without(kept: Iterable[int], gone: Mapping[int, object]) -> list[int]:
-    return [index for index in kept if index not in gone]
+def _without(kept: Iterable[int], removed: Mapping[int, object]) -> list[int]:
+    return [index for index in kept if index not in removed]
 
 
-def _contaminated(rows: Sequence[RowFacts], gone: Sequence[int], matches: Mapping[int, Match]) -> Removal:
+def _contaminated(rows: Sequence[RowFacts], removed: Sequence[int], matches: Mapping[int, Match]) -> Removal:
     examples = tuple(
         RemovedPair(
             trace_id=rows[index].id,
             because_of=f"{matches[index].evalset}/{matches[index].item_id}",
             similarity=matches[index].similarity,
         )
-        for index in gone[:MAX_EXAMPLES]
+        for index in removed[:MAX_EXAMPLES]
     )
-    return Removal(reason="contaminated", num_rows=len(gone), examples=examples)
+    return Removal(reason="contaminated", num_rows=len(removed), examples=examples)
 
 
 def _first_per_question(spec: DatasetSpec, rows: Sequence[RowFacts], kept: list[int]) -> list[int]:
     if spec.max_per_prompt is None:
         return kept
     seen: Counter[bytes] = Counter()
-    chosen = []
+    selected = []
     for index in kept:
         seen[rows[index].question_key] += 1
         if seen[rows[index].question_key] <= spec.max_per_prompt:
-            chosen.append(index)
-    return chosen
+            selected.append(index)
+    return selected
 
 
 def _within_limit(spec: DatasetSpec, rows: Sequence[RowFacts], kept: list[int]) -> list[int]:
     if spec.limit is None or len(kept) <= spec.limit:
         return kept
     if spec.selection_strategy == "random":
-        # A hash per row in place of a shuffle: the sample of a larger store changes as little as it can.
+        # Hashes instead of a shuffle, so that the sample changes as little as possible when traces are added.
         ranked = sorted(kept, key=lambda index: unit_hash(str(rows[index].id), seed=spec.seed))
     else:
         ranked = sorted(kept, key=lambda index: (rows[index].created_at, rows[index].id), reverse=True)
@@ -165,20 +165,20 @@ def build_from_store(
     only: Collection[UUID] | None = None,
     progress: Progress = lambda _: None,
 ) -> BuildOutcome:
-    """Build a dataset from the stored traces, judging first those that a filter needs judged.
+    """Build a dataset from stored traces, after scoring those whose score a filter needs.
 
     Args:
-        home: where the traces are.
-        spec: which of them make the dataset, and how.
-        only: ids beyond which no trace is considered. None: no such bound.
-        progress: told how many more rows were read.
+        home: the store of the traces.
+        spec: the traces to select, and how to build the dataset.
+        only: ids of the traces to consider. None: all traces.
+        progress: called with the number of rows that were just read.
     """
     if spec.filters.needs_lint:
         score_unscored(TraceRepository(home.database), spec.filters)
-    with closing(TraceRepository(home.database).iter_selected(spec.filters)) as chosen:
+    with closing(TraceRepository(home.database).iter_selected(spec.filters)) as selected:
         return build_dataset(
             spec,
-            chosen if only is None else (stored for stored in chosen if stored.id in only),
+            selected if only is None else (stored for stored in selected if stored.id in only),
             datasets_dir=home.settings.datasets_dir,
             evalsets=load_evalsets(home.settings.evalsets_dir),
             progress=progress,
@@ -193,19 +193,21 @@ def build_dataset(
     evalsets: Sequence[EvalSet],
     progress: Progress = lambda _: None,
 ) -> BuildOutcome:
-    """Make the dataset that `spec` describes out of `traces`, which its filters have chosen.
+    """Build the dataset of `spec` from `traces`, which its filters have selected.
 
     Raises:
-        DataError: no rows, an empty first split, or rows that an eval set also asks.
-        ConflictError: the key exists with other content.
+        DataError: no rows, an empty first split, or rows that overlap with an eval set.
+        ConflictError: the key exists with different content.
         StorageError: the disk is full or not writable; nothing is left behind.
     """
     lineage = _lineage(spec, datasets_dir)
     with open_build(datasets_dir, spec.dataset_key) as build:
         scan = scan_rows(spec, traces, build.spool(), ContaminationChecker(evalsets), progress)
         selection = select_rows(spec, scan.rows, scan.matches, scan.spool.__getitem__)
-        in_question = scan.matches if spec.remove_contaminated else _only(scan.matches, selection.kept)
-        contamination = judge_contamination(spec, evalsets, scan.rows, in_question)
+        matches = scan.matches
+        if not spec.remove_contaminated:
+            matches = {index: matches[index] for index in selection.kept if index in matches}
+        contamination = judge_contamination(spec, evalsets, scan.rows, matches)
         splits = _write_splits(spec, build, scan, selection)
         manifest = DatasetManifest(
             dataset_key=spec.dataset_key,
@@ -234,10 +236,6 @@ def _lineage(spec: DatasetSpec, datasets_dir: Path) -> DatasetLineage:
         parent=ParentDataset(dataset_key=parent.dataset_key, content_hash=parent.content_hash),
         linter_version=linter_version,
     )
-
-
-def _only(matches: dict[int, Match], kept: Iterable[int]) -> dict[int, Match]:
-    return {index: matches[index] for index in kept if index in matches}
 
 
 def _write_splits(
@@ -270,23 +268,23 @@ def _require_rows(spec: DatasetSpec, members: dict[str, list[RowFacts]]) -> None
     first = next(iter(spec.splits))
     if not members[first]:
         raise DataError(
-            f"No question fell into the split {first!r}: there are too few for these fractions.",
+            f"The split {first!r} is empty: there are too few questions for these fractions.",
             next_step=f"Add traces, choose another seed, or put all rows into one split: {{{first!r}: 1.0}}.",
         )
 
 
 def _warnings(splits: Sequence[SplitFile]) -> tuple[str, ...]:
-    found = []
+    warnings = []
     for split in splits:
-        statistics = split.statistics
+        name, statistics = split.name, split.statistics
         if statistics.num_rows == 0:
-            found.append(f"The split {split.name!r} is empty: there are too few questions for its fraction.")
+            warnings.append(f"The split {name!r} is empty: there are too few questions for its fraction.")
         if statistics.num_prompts_with_several_answers:
-            found.append(
-                f"In {split.name!r}, {statistics.num_prompts_with_several_answers} questions have rows "
+            warnings.append(
+                f"In {name!r}, {statistics.num_prompts_with_several_answers} questions have rows "
                 "that disagree on the final answer."
             )
-    return tuple(found)
+    return tuple(warnings)
 
 
 def _publish(build: DatasetBuild, manifest: DatasetManifest, datasets_dir: Path) -> BuildOutcome:
@@ -300,8 +298,8 @@ def _publish(build: DatasetBuild, manifest: DatasetManifest, datasets_dir: Path)
         if existing.content_hash == manifest.content_hash:
             return _outcome("unchanged", existing)
     raise ConflictError(
-        f"The dataset {key!r} exists with other content; a dataset never changes.",
-        next_step="Build it under another version (e.g. --version v2), "
+        f"The dataset {key!r} exists with different content, and datasets are immutable.",
+        next_step="Build it as another version (e.g. --version v2), "
         f"or delete the old one first: tunix-rt data delete {key}",
     )
 
@@ -313,36 +311,36 @@ def _outcome(status: Literal["created", "unchanged"], manifest: DatasetManifest)
 
 
 MAX_TRACES = 5_000
-"""A preview follows a person who types: it looks at so many traces and says when there are more."""
+"""A preview must be interactive: it inspects at most this many traces, and reports if there are more."""
 
 
 class DatasetPreview(BaseModel):
-    """How many rows a build would take and why the others go; nothing is written."""
+    """The rows that a build would include, and those it would remove. Nothing is written."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     dataset_key: str
     is_taken: bool
-    """Whether a dataset of this key is there already."""
+    """Whether a dataset with this key exists."""
     num_matching: int
-    """Traces that the filters let through."""
+    """Traces that match the filters."""
     matching_is_exact: bool
     """False when there are more than `num_matching`: counting stops at a bound."""
     num_unscored: int
-    """Traces that a filter needs judged and that only the build will judge."""
+    """Traces without the score that a filter needs; only the build scores them."""
     num_considered: int
-    """Traces that were looked at for the counts below; `is_partial` says whether these are all."""
+    """Traces that were inspected for the counts below; `is_partial` tells whether there are more."""
     is_partial: bool
     num_rows: int
     removed: tuple[Removal, ...]
     splits: dict[str, int]
     """Rows per split."""
     num_overlapping_rows: int
-    """Rows that an eval set also asks: the build is refused unless they are removed or allowed."""
+    """Rows that overlap with an eval set. The build is rejected unless they are removed or allowed."""
 
 
 def preview_dataset(home: Home, spec: DatasetSpec, *, max_traces: int = MAX_TRACES) -> DatasetPreview:
-    """Select as a build of `spec` would, over the first `max_traces` traces."""
-    num_unscored = _judge_if_few(home, spec, max_traces)
+    """Select rows as a build of `spec` would, from the first `max_traces` traces."""
+    num_unscored = _score_if_few(home, spec, max_traces)
     page = TraceRepository(home.database).list(spec.filters, limit=1, offset=0)
     with closing(RowSpool(Path(tempfile.gettempdir()))) as spool:
         scan = _scan(home, spec, spool, max_traces)
@@ -365,8 +363,8 @@ def preview_dataset(home: Home, spec: DatasetSpec, *, max_traces: int = MAX_TRAC
 
 def _scan(home: Home, spec: DatasetSpec, spool: RowSpool, max_traces: int) -> RowScan:
     checker = ContaminationChecker(load_evalsets(home.settings.evalsets_dir))
-    with closing(TraceRepository(home.database).iter_selected(spec.filters)) as chosen:
-        return scan_rows(spec, islice(chosen, max_traces), spool, checker)
+    with closing(TraceRepository(home.database).iter_selected(spec.filters)) as selected:
+        return scan_rows(spec, islice(selected, max_traces), spool, checker)
 
 
 def _num_overlapping(spec: DatasetSpec, scan: RowScan, selection: Selection) -> int:
@@ -375,8 +373,8 @@ def _num_overlapping(spec: DatasetSpec, scan: RowScan, selection: Selection) -> 
     return sum(index in scan.matches for index in selection.kept)
 
 
-def _judge_if_few(home: Home, spec: DatasetSpec, max_traces: int) -> int:
-    """Judge what a filter needs judged; how many are left because they are too many to wait for."""
+def _score_if_few(home: Home, spec: DatasetSpec, max_traces: int) -> int:
+    """Score the traces whose score a filter needs, unless there are too many; returns how many are left."""
     if not spec.filters.needs_lint:
         return 0
     num_unscored = TraceRepository(home.database).count_unscored(spec.filters, LINTER_VERSION)

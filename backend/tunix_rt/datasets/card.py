@@ -1,4 +1,4 @@
-"""README.md of a dataset."""
+"""The dataset card (README.md)."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -10,11 +10,11 @@ _NONE = "–"
 
 
 def dataset_card(manifest: DatasetManifest, *, file_suffix: str = "jsonl") -> str:
-    """The card as Markdown with the hub's metadata header.
+    """The card as Markdown with the metadata header of the Hugging Face Hub.
 
     Args:
         manifest: the dataset.
-        file_suffix: how the split files beside the card end: `jsonl`, or `parquet` in an export.
+        file_suffix: suffix of the split files: `jsonl`, or `parquet` in an export.
     """
     sections = (
         _header(manifest, file_suffix),
@@ -127,7 +127,7 @@ def _lineage(manifest: DatasetManifest) -> str:
     parent = manifest.lineage.parent
     continued = f"Continues `{parent.dataset_key}` (`{parent.content_hash}`).\n\n" if parent else ""
     spec = json.dumps(manifest.spec.resolved(), ensure_ascii=False, indent=2)
-    # Indented, not fenced: nothing in a note can end the block.
+    # Indented, not fenced, so that no note can end the block.
     return f"{continued}The spec it was built from:\n\n" + "\n".join(
         f"    {line}" for line in spec.splitlines()
     )

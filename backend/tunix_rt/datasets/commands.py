@@ -26,31 +26,36 @@ from tunix_rt.datasets.types import DatasetSpec
 from tunix_rt.datasets.xray.inspect import ModelChoice, XrayOptions, xray_dataset
 from tunix_rt.datasets.xray.report import LossOn, xray_html
 from tunix_rt.datasets.xray.views import print_xray
-from tunix_rt.traces import commands as filters
-from tunix_rt.traces import commands as import_args
-from tunix_rt.traces.export import build_filter
+from tunix_rt.traces.commands import (
+    ColumnPairs,
+    Rejects,
+    RowFormatName,
+    SkipInvalid,
+    SourceName,
+    with_trace_filter,
+)
 from tunix_rt.traces.formats.converters import parse_column_map
 from tunix_rt.traces.importer import import_options
-from tunix_rt.traces.types import DEFAULT_MARKUP, MarkupStyle
+from tunix_rt.traces.types import DEFAULT_MARKUP, MarkupStyle, TraceFilter
 
 Name = Annotated[str, typer.Option("--name", help="Name of the dataset; its key is NAME-VERSION.")]
 Version = Annotated[str, typer.Option("--version", help="Version of the dataset: v1, v2, …")]
 OptionalName = Annotated[
-    str | None, typer.Option("--name", help="Name of the dataset. Default: by the name of the file.")
+    str | None, typer.Option("--name", help="Name of the dataset. Default: derived from the file name.")
 ]
 OptionalVersion = Annotated[
     str | None,
-    typer.Option("--version", help="Version of the dataset. Default: by the name of the file, else v1."),
+    typer.Option("--version", help="Version of the dataset. Default: from the file name, else v1."),
 ]
 RowLimit = Annotated[int | None, typer.Option("--limit", min=1, help="At most this many rows. Default: all.")]
-Strategy = Annotated[str, typer.Option("--strategy", help="Which rows --limit keeps: latest or random.")]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Decides the splits and the random selection.")]
+Strategy = Annotated[str, typer.Option("--strategy", help="Rows that --limit keeps: latest or random.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the splits and the random selection.")]
 SplitPairs = Annotated[
     list[str],
     typer.Option(
         "--split",
         metavar="NAME=FRACTION",
-        help="Fraction of the questions; repeatable. Default: train=0.9 validation=0.1.",
+        help="Fraction of the questions per split; repeatable. Default: train=0.9 validation=0.1.",
     ),
 ]
 Dedup = Annotated[str, typer.Option("--dedup", help="Duplicates to remove: none, exact or near.")]
@@ -58,23 +63,23 @@ NearThreshold = Annotated[
     float, typer.Option("--near-threshold", min=0.5, max=1, help="Similarity of near-duplicates.")
 ]
 MaxPerPrompt = Annotated[
-    int | None, typer.Option("--max-per-prompt", min=1, help="At most this many solutions of one question.")
+    int | None, typer.Option("--max-per-prompt", min=1, help="At most this many solutions per question.")
 ]
 AllowContamination = Annotated[
-    bool, typer.Option("--allow-contamination", help="Keep rows that an eval set asks too, on record.")
+    bool, typer.Option("--allow-contamination", help="Keep and record rows that overlap with an eval set.")
 ]
 RemoveContaminated = Annotated[
-    bool, typer.Option("--remove-contaminated", help="Leave out rows that an eval set asks too.")
+    bool, typer.Option("--remove-contaminated", help="Remove rows that overlap with an eval set.")
 ]
-Parent = Annotated[str | None, typer.Option("--parent", help="Key of the dataset that this one continues.")]
-License = Annotated[str, typer.Option("--license", help="SPDX name of the licence of the rows.")]
+Parent = Annotated[str | None, typer.Option("--parent", help="Key of the parent dataset.")]
+License = Annotated[str, typer.Option("--license", help="SPDX identifier of the licence of the rows.")]
 Notes = Annotated[
     list[str], typer.Option("--note", metavar="KEY=VALUE", help="A note for the manifest; repeatable.")
 ]
 
 
 def dataset_spec(*, splits: Sequence[str] = (), notes: Sequence[str] = (), **values: Any) -> DatasetSpec:
-    """The spec that the options describe, or an error that names the bad one."""
+    """Build a spec from the options, or raise an error that names the invalid one."""
     if splits:
         values["splits"] = {name: _fraction(name, text) for name, text in map(_pair, splits)}
     values["provenance"] = dict(map(_pair, notes))
@@ -82,8 +87,8 @@ def dataset_spec(*, splits: Sequence[str] = (), notes: Sequence[str] = (), **val
         return DatasetSpec(**values)
     except ValidationError as error:
         raise InvalidInputError(
-            f"This is not a dataset that can be built: {explain_validation_error(error)}.",
-            next_step="Correct the option; `tunix-rt data build --help` describes them all.",
+            f"This dataset cannot be built: {explain_validation_error(error)}.",
+            next_step="Correct the option; see `tunix-rt data build --help`.",
         ) from error
 
 
@@ -112,17 +117,12 @@ PageLimit = Annotated[int, typer.Option(min=1, max=1000, help="How many to show.
 PageOffset = Annotated[int, typer.Option(min=0, help="How many to skip.")]
 
 
+@with_trace_filter
 def build(
     name: Name,
     version: Version = "v1",
-    source: filters.Source = None,
-    meta: filters.MetaPairs = [],  # noqa: B006
-    tag: filters.Tags = [],  # noqa: B006
-    min_score: filters.MinScore = None,
-    max_score: filters.MaxScore = None,
-    code: filters.WithCodes = [],  # noqa: B006
-    without_code: filters.WithoutCodes = [],  # noqa: B006
-    query: filters.Search = None,
+    *,
+    criteria: TraceFilter,
     limit: RowLimit = None,
     strategy: Strategy = "latest",
     seed: Seed = 0,
@@ -137,17 +137,7 @@ def build(
     note: Notes = [],  # noqa: B006
     as_json: JsonFlag = False,
 ) -> None:
-    """Make a dataset of the stored traces that the options choose. It never changes afterwards."""
-    criteria = build_filter(
-        source=source,
-        meta=meta,
-        tags=tag,
-        min_score=min_score,
-        max_score=max_score,
-        codes=code,
-        without_codes=without_code,
-        query=query,
-    )
+    """Build an immutable dataset from the stored traces that match the options."""
     spec = dataset_spec(
         dataset_name=name,
         dataset_version=version,
@@ -179,11 +169,11 @@ def ingest(
     ],
     name: OptionalName = None,
     version: OptionalVersion = None,
-    row_format: import_args.RowFormatName = None,
-    column: import_args.ColumnPairs = [],  # noqa: B006
-    source: import_args.SourceName = None,
-    skip_invalid: import_args.SkipInvalid = False,
-    rejects: import_args.Rejects = None,
+    row_format: RowFormatName = None,
+    column: ColumnPairs = [],  # noqa: B006
+    source: SourceName = None,
+    skip_invalid: SkipInvalid = False,
+    rejects: Rejects = None,
     seed: Seed = 0,
     split: SplitPairs = [],  # noqa: B006
     dedup: Dedup = "exact",
@@ -192,7 +182,7 @@ def ingest(
     license: License = "unknown",
     as_json: JsonFlag = False,
 ) -> None:
-    """Import a file and make a dataset of exactly its traces."""
+    """Import a file and build a dataset from its traces."""
     default_name, default_version = default_name_and_version(file)
     spec = dataset_spec(
         dataset_name=name or default_name,
@@ -223,18 +213,18 @@ def ingest(
 
 
 def list_datasets(
-    text: Annotated[str | None, typer.Option(help="Only those whose key has this in it.")] = None,
+    text: Annotated[str | None, typer.Option(help="Only datasets whose key contains this text.")] = None,
     limit: PageLimit = 100,
     offset: PageOffset = 0,
     as_json: JsonFlag = False,
 ) -> None:
-    """Show the datasets."""
+    """List datasets."""
     page = dataset_service.list_datasets(load_settings().datasets_dir, limit=limit, offset=offset, text=text)
     print_json(page) if as_json else data_view.print_list(page)
 
 
 def show(key: Key, as_json: JsonFlag = False) -> None:
-    """Show what a dataset holds and where it comes from."""
+    """Show the contents and lineage of a dataset."""
     manifest = dataset_service.get_dataset(load_settings().datasets_dir, key)
     print_json(_without_nulls(manifest)) if as_json else data_view.print_manifest(manifest)
 
@@ -246,7 +236,7 @@ def rows(
     offset: PageOffset = 0,
     as_json: JsonFlag = False,
 ) -> None:
-    """Show the rows of a split; the first split unless named."""
+    """Show the rows of a split, by default of the first split."""
     page = dataset_service.read_rows(
         load_settings().datasets_dir, key, split=split, limit=limit, offset=offset
     )
@@ -255,12 +245,12 @@ def rows(
 
 def diff(
     base: Key,
-    other: Annotated[str, typer.Argument(metavar="OTHER", help="Key of the dataset that came after.")],
+    other: Annotated[str, typer.Argument(metavar="OTHER", help="Key of the later dataset.")],
     limit: PageLimit = 20,
     offset: PageOffset = 0,
     as_json: JsonFlag = False,
 ) -> None:
-    """Show what changed from one dataset to another."""
+    """Show the differences between two datasets."""
     result = diff_datasets(load_settings().datasets_dir, base, other, limit=limit, offset=offset)
     print_json(result) if as_json else data_view.print_diff(result)
 
@@ -278,7 +268,7 @@ def export(
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Write a dataset for other tools: to a directory with its card, or to standard output."""
+    """Export a dataset to a directory with its card, or to standard output."""
     _require_choice("--format", export_format, get_args(ExportFormat))
     _require_choice("--file-type", file_type, get_args(ExportFileType))
     chosen = cast(ExportFormat, export_format), cast(ExportFileType, file_type)
@@ -299,7 +289,7 @@ def export(
 
 
 def delete(key: Key, as_json: JsonFlag = False) -> None:
-    """Remove a dataset; its traces stay. Refused while a run uses it."""
+    """Delete a dataset. Its traces are kept. Rejected while a run uses it."""
     dataset_service.delete_dataset(load_settings(), key)
     print_json({"deleted": key}) if as_json else say(f"Deleted {key}.")
 
@@ -318,17 +308,17 @@ def _require_choice(option: str, value: str, choices: tuple[str, ...]) -> None:
 Model = Annotated[str, typer.Option(help="tiny, a directory with tokenizer.json, or a hub id.")]
 TemplateName = Annotated[
     str | None,
-    typer.Option("--template", help="Built-in chat template, or a .jinja file. Default: the model's own."),
+    typer.Option("--template", help="Built-in chat template, or a .jinja file. Default: that of the model."),
 ]
-Split = Annotated[str | None, typer.Option(help="Split to look at. Default: all of them.")]
-Markup = Annotated[MarkupStyle, typer.Option(help="How reasoning and answer are marked.")]
-RowLength = Annotated[int | None, typer.Option(min=2, help="Tokens in a row; longer examples are cut.")]
-Packed = Annotated[bool, typer.Option("--packed", help="Fill each row with several examples.")]
+Split = Annotated[str | None, typer.Option(help="Split to inspect. Default: all splits.")]
+Markup = Annotated[MarkupStyle, typer.Option(help="Markup of the reasoning and the answer.")]
+RowLength = Annotated[int | None, typer.Option(min=2, help="Tokens per row; longer examples are truncated.")]
+Packed = Annotated[bool, typer.Option("--packed", help="Pack several examples into each row.")]
 Index = Annotated[int | None, typer.Option(min=0, help="Show this example.")]
 MaxRows = Annotated[int, typer.Option("--rows", min=1, max=200, help="How many rows to show.")]
-AllExamples = Annotated[bool, typer.Option("--all", help="Look at every example, not at the first 10,000.")]
-LossMask = Annotated[LossOn, typer.Option(help="What a mask would cover; training always uses completion.")]
-Html = Annotated[Path | None, typer.Option(metavar="FILE", help="Also write a self-contained page.")]
+AllExamples = Annotated[bool, typer.Option("--all", help="Inspect all examples, not only the first 10,000.")]
+LossMask = Annotated[LossOn, typer.Option(help="Tokens with loss; training always uses completion.")]
+Html = Annotated[Path | None, typer.Option(metavar="FILE", help="Also write a self-contained HTML page.")]
 
 
 def xray(
@@ -346,7 +336,7 @@ def xray(
     html: Html = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Show what training would see: each token as trained, masked or padding. Exit 1 on an error finding."""
+    """Show each token as training sees it: trained, masked or padding. Exits with code 1 on an error."""
     is_file = template is not None and template.endswith(".jinja")
     choice = ModelChoice(
         model=model,

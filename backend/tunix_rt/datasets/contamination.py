@@ -1,4 +1,4 @@
-"""Does a dataset contain the questions of an eval set?"""
+"""Check whether rows overlap with the questions of eval sets."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,15 +22,15 @@ from tunix_rt.datasets.types import (
 
 NEAR_THRESHOLD = 0.8
 RUN_WORDS = 13
-"""Length of the word runs that are looked up, as in the GPT-3 contamination study."""
+"""Length of the word n-grams, as in the GPT-3 contamination study."""
 CONTAINED_FROM = 0.5
-"""Share of an item's runs from which the row contains it; a shared instruction alone stays below."""
+"""Minimum share of the n-grams of an item for a match; a shared instruction alone stays below it."""
 MAX_OVERLAPS_KEPT = 100
 _MAX_SHOWN = 5
 
 
 class EvalQuestion(Protocol):
-    """What the check needs of an eval item."""
+    """The fields of an eval item that the check needs."""
 
     @property
     def id(self) -> str:
@@ -52,7 +52,7 @@ class EvalSet:
 
 @dataclass(frozen=True)
 class Match:
-    """The eval item that a question repeats."""
+    """The eval item that a question overlaps with."""
 
     evalset: str
     item_id: str
@@ -61,7 +61,7 @@ class Match:
 
 
 def load_evalsets(evalsets_dir: Path) -> list[EvalSet]:
-    """Every shipped eval set and every one of the user's own."""
+    """All shipped eval sets and all eval sets of the user."""
     shipped = [(name, shipped_evalset_path(name)) for name in shipped_evalset_names()]
     own = [(path.stem, path) for path in sorted(evalsets_dir.glob("*.jsonl"))]
     return [_load(name, path) for name, path in shipped + own]
@@ -73,7 +73,7 @@ def _load(name: str, path: Path) -> EvalSet:
 
 
 class ContaminationChecker:
-    """Finds the eval item that a training question repeats."""
+    """Finds the eval item that a training question overlaps with."""
 
     def __init__(self, evalsets: Sequence[EvalSet]) -> None:
         self.evalsets = evalsets
@@ -86,7 +86,7 @@ class ContaminationChecker:
         self._runs, self._num_runs = _index_runs(questions)
 
     def match(self, question: Question) -> Match | None:
-        """The item that this question repeats: literally, almost, or inside a longer text."""
+        """The item that this question repeats exactly, repeats nearly, or contains."""
         if (index := self._exact.get(question.text)) is not None:
             return self._match(index, "same-question", 1.0)
         near = self._near.get(question.numbers)
@@ -118,13 +118,13 @@ class ContaminationChecker:
 
 
 def _in_order(part: Sequence[str], whole: Sequence[str]) -> bool:
-    """Whether `part` is `whole` with some left out: other numbers make another question."""
+    """Whether `part` is a subsequence of `whole`; different numbers mean a different question."""
     remaining = iter(whole)
     return all(number in remaining for number in part)
 
 
 def _runs(question: Question) -> Iterator[tuple[str, ...]]:
-    """Every run of words as they stand between spaces, which is quick to cut for every row."""
+    """The n-grams of the words between spaces, which are fast to compute for every row."""
     text_words = question.text.split(" ")
     return zip(*(text_words[start:] for start in range(RUN_WORDS)), strict=False)
 
@@ -146,7 +146,7 @@ def judge_contamination(
     rows: Sequence[RowFacts],
     matches: Mapping[int, Match],
 ) -> ContaminationReport:
-    """The report of the overlapping rows, or a DataError when the spec neither allows nor removes them."""
+    """Report the overlapping rows, or raise DataError if the spec neither allows nor removes them."""
     overlaps = sorted(
         (_overlap(rows[index], match) for index, match in matches.items()), key=lambda found: found.trace_id
     )
@@ -182,5 +182,5 @@ def _contaminated(overlaps: Sequence[Overlap]) -> DataError:
     return DataError(
         f"{len(overlaps)} rows repeat questions of an eval set: {shown}{more}.",
         next_step="Build with remove_contaminated (--remove-contaminated) to leave them out, "
-        "or with allow_contamination (--allow-contamination) to keep them on record.",
+        "or with allow_contamination (--allow-contamination) to keep and record them.",
     )

@@ -1,4 +1,4 @@
-"""Exact and near duplicates: MinHash candidates, exact Jaccard verdicts."""
+"""Exact and near duplicates: MinHash candidates, verified by exact Jaccard similarity."""
 
 from array import array
 from collections import defaultdict
@@ -14,24 +14,22 @@ from tunix_rt.datasets.types import Removal, RemovalReason, RemovedPair
 
 NUM_PERMUTATIONS = 128
 MAX_BUCKET = 32
-"""Texts remembered per band value. Thousands of rows of one template share the bands of its fixed words;
-the bands that hold their own words still tell which of them are alike."""
+"""Texts indexed per band value. Thousands of rows from one template share the bands of its fixed words; the
+bands of their distinct words still separate them."""
 _SEED = 1
 _ROWS_PER_BAND = (8, 4, 2)
 _MISS_RATE = 1e-4
-# Four standard deviations of the MinHash estimate at 0.8, sqrt(0.16 / 128): a match is not lost to it.
+# Four standard deviations of the MinHash estimate at 0.8, sqrt(0.16 / 128), so that no match is lost.
 _ESTIMATE_SLACK = 0.15
 
 
 class NearDuplicateIndex:
-    """Remembers texts by their shingles and finds one that is similar enough.
-
-    The work per text is bounded, whatever the others look like.
+    """Indexes texts by their shingles and finds a sufficiently similar one, with bounded work per text.
 
     Args:
-        threshold: Jaccard similarity from which two texts match.
-        shingles_of: the shingles of a remembered text by its key; called for candidates only, so that
-            the index itself holds 128 numbers a text and no text.
+        threshold: minimum Jaccard similarity of a match.
+        shingles_of: returns the shingles of an indexed text by its key. It is called for candidates only,
+            so the index stores 128 numbers per text and no text.
     """
 
     def __init__(self, threshold: float, shingles_of: Callable[[int], set[str]]) -> None:
@@ -42,12 +40,12 @@ class NearDuplicateIndex:
         self._buckets: defaultdict[tuple[int, bytes], list[int]] = defaultdict(list)
 
     def find(self, shingles: set[str]) -> tuple[int, float] | None:
-        """The lowest key whose text is similar enough, and how similar it is."""
+        """The lowest key with a sufficiently similar text, and the similarity."""
         signature = _signature(shingles)
         return self._find(signature, self._bands(signature), shingles)
 
     def find_or_add(self, key: int, shingles: set[str]) -> tuple[int, float] | None:
-        """The match of a text, or None after remembering it under `key`."""
+        """The match of a text, or None after indexing it under `key`."""
         signature = _signature(shingles)
         bands = self._bands(signature)
         match = self._find(signature, bands, shingles)
@@ -98,32 +96,31 @@ MAX_EXAMPLES = 20
 _CACHED_SHINGLES = 256
 
 Duplicates = dict[int, tuple[int, float]]
-"""Row that goes -> (row that stays, similarity)."""
+"""Removed row -> (kept row, similarity)."""
 
 
 def exact_duplicates(rows: Sequence[RowFacts], order: Iterable[int]) -> Duplicates:
-    """Rows whose question, steps and answer an earlier row has too, whatever their meta data."""
+    """Rows with the question, steps and answer of an earlier row, whatever their metadata."""
     first: dict[bytes, int] = {}
-    found: Duplicates = {}
+    duplicates: Duplicates = {}
     for index in order:
         kept = first.setdefault(rows[index].content_key, index)
         if kept != index:
-            found[index] = (kept, 1.0)
-    return found
+            duplicates[index] = (kept, 1.0)
+    return duplicates
 
 
 def near_duplicates(
     order: Iterable[int], *, threshold: float, row_json: Callable[[int], bytes]
 ) -> Duplicates:
-    """Rows that an earlier row almost repeats.
+    """Rows that nearly repeat an earlier row.
 
-    Two rows with other numbers or another answer are never duplicates, so only rows that agree in those
-    are compared at all.
+    Rows with different numbers or answers are never duplicates, so only rows that agree in both are compared.
     """
-    found: Duplicates = {}
+    duplicates: Duplicates = {}
     for group in _groups_with_same_numbers(order, row_json):
-        found.update(_near_duplicates_in(group, threshold, row_json))
-    return found
+        duplicates.update(_near_duplicates_in(group, threshold, row_json))
+    return duplicates
 
 
 def _groups_with_same_numbers(order: Iterable[int], row_json: Callable[[int], bytes]) -> Iterable[list[int]]:
@@ -150,7 +147,7 @@ def row_shingles(row: bytes) -> set[str]:
 
 
 def removal(reason: RemovalReason, rows: Sequence[RowFacts], duplicates: Duplicates) -> Removal:
-    """The report of rows that went, with the first examples in the order of the ids."""
+    """The report of removed rows, with the first examples in id order."""
     examples = sorted(duplicates, key=lambda index: rows[index].id)[:MAX_EXAMPLES]
     return Removal(
         reason=reason,

@@ -1,4 +1,4 @@
-"""What changed between two datasets."""
+"""The differences between two datasets."""
 
 import json
 from collections import defaultdict
@@ -30,7 +30,7 @@ class DiffRow(_Frozen):
 
 
 class AnswerChange(_Frozen):
-    """A question that both sides ask and answer differently."""
+    """A question of both sides with different answers."""
 
     prompt_start: str
     base_answers: tuple[str, ...]
@@ -38,7 +38,7 @@ class AnswerChange(_Frozen):
 
 
 class SplitMove(_Frozen):
-    """A question that is in one split on the base side and in another on the other side."""
+    """A question that is in different splits on the two sides."""
 
     prompt_start: str
     base_split: str
@@ -52,15 +52,15 @@ class DatasetDiff(_Frozen):
     other: str
     identical: bool
     num_unchanged: int
-    """Rows that both sides hold, byte by byte."""
+    """Rows that are byte-equal on both sides."""
     num_added: int
-    """Rows that only `other` holds."""
+    """Rows that only `other` has."""
     num_removed: int
-    """Rows that only `base` holds."""
+    """Rows that only `base` has."""
     num_answers_changed: int
-    """Questions that both sides ask, with other final answers."""
+    """Questions of both sides with different final answers."""
     num_splits_moved: int
-    """Questions that changed sides: a model trained on `base` may have seen what `other` holds out."""
+    """Questions in another split: a model trained on `base` may have seen held-out questions of `other`."""
     added: tuple[DiffRow, ...]
     removed: tuple[DiffRow, ...]
     answers_changed: tuple[AnswerChange, ...]
@@ -70,7 +70,7 @@ class DatasetDiff(_Frozen):
 
 
 class RowEntry(NamedTuple):
-    """What a comparison remembers of a row; small, because both sides are held whole."""
+    """The fields of a row that a comparison keeps in memory for both sides."""
 
     trace_id: UUID
     split: str
@@ -85,12 +85,12 @@ class DatasetSide:
 
     rows: dict[UUID, RowEntry] = field(default_factory=dict)
     questions: dict[bytes, RowEntry] = field(default_factory=dict)
-    """One row of each question."""
+    """One row per question."""
     answers: defaultdict[bytes, set[str]] = field(default_factory=lambda: defaultdict(set))
 
     @classmethod
     def of(cls, entries: Iterable[RowEntry]) -> "DatasetSide":
-        """The side that holds these rows."""
+        """Build a side from its rows."""
         side = cls()
         for entry in entries:
             side.rows[entry.trace_id] = entry
@@ -100,7 +100,7 @@ class DatasetSide:
 
 
 def rows_only_in(side: DatasetSide, other: DatasetSide) -> list[RowEntry]:
-    """The rows that one side has and the other has not, in trace id order."""
+    """The rows that only `side` has, in trace id order."""
     return [side.rows[key] for key in sorted(side.rows.keys() - other.rows.keys())]
 
 
@@ -137,7 +137,7 @@ START_CHARS = 200
 
 
 def diff_datasets(datasets_dir: Path, base: str, other: str, *, limit: int, offset: int) -> DatasetDiff:
-    """What `other` has that `base` has not, and the reverse; a page of each kind of change."""
+    """Compare two datasets, with a page of each kind of change."""
     manifests = get_dataset(datasets_dir, base), get_dataset(datasets_dir, other)
     left, right = (DatasetSide.of(_entries(datasets_dir, manifest)) for manifest in manifests)
     added, removed = rows_only_in(right, left), rows_only_in(left, right)

@@ -1,4 +1,4 @@
-"""Read an eval set; find one by name or path."""
+"""Read eval sets, and find them by name or path."""
 
 import shlex
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ MAX_LINE_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class EvalLine:
-    """One line of an eval set file: an item, or the reason why it is none."""
+    """One line of an eval set file: an item, or the problem with it."""
 
     line: int
     item: EvalItem | None
@@ -26,7 +26,7 @@ class EvalLine:
 
 
 def read_eval_lines(path: Path) -> Iterator[EvalLine]:
-    """Every line that is not blank, in order, with its 1-based number. Never raises for a bad line."""
+    """Every non-blank line with its 1-based number, in order. Never raises for an invalid line."""
     if not path.is_file():
         raise NotFoundError(f"There is no eval set file {path}.", next_step="Check the path.")
     with path.open("rb") as file:
@@ -41,11 +41,11 @@ def read_eval_lines(path: Path) -> Iterator[EvalLine]:
 
 
 def load_evalset(path: Path) -> tuple[EvalItem, ...]:
-    """All items of a file. A line that is no item, or an id used twice, is a DataError naming the line."""
+    """All items of a file. An invalid line or a repeated id is a DataError that names the line."""
     lines = list(read_eval_lines(path))
     problems = [f"line {line.line}: {line.problem}" for line in lines if line.problem] + _repeated_ids(lines)
     if not lines:
-        problems.append("the file holds no items")
+        problems.append("the file contains no items")
     if problems:
         raise DataError(
             f"{path.name} is not a usable eval set: {first_problems(problems)}.",
@@ -78,7 +78,7 @@ _ENDING = ".jsonl"
 
 @dataclass(frozen=True)
 class OpenedEvalSet:
-    """An eval set whose every item can be asked."""
+    """An eval set in which every item is valid."""
 
     name: str
     items: tuple[EvalItem, ...]
@@ -89,22 +89,22 @@ class OpenedEvalSet:
         return evalset_hash(self.items)
 
     def first(self, limit: int | None) -> "OpenedEvalSet":
-        """The first items only; all of them without a limit."""
+        """The first `limit` items, or all items without a limit."""
         return self if limit is None else OpenedEvalSet(self.name, self.items[:limit])
 
 
 def evalset_paths(settings: Settings) -> dict[str, Path]:
-    """The eval sets that have a name, and their files. A shipped name is never the user's."""
+    """The named eval sets and their files. Shipped names take precedence over those of the user."""
     own = {path.stem: path for path in sorted(settings.evalsets_dir.glob(f"*{_ENDING}"))}
     return own | {name: shipped_evalset_path(name) for name in shipped_evalset_names()}
 
 
 def named_evalset(settings: Settings, name: str) -> OpenedEvalSet:
-    """The eval set of this name. Never a path: for whoever asks over HTTP.
+    """The eval set of this name. It never accepts a path, so it is safe for HTTP requests.
 
     Raises:
-        NotFoundError: Nothing has this name.
-        DataError: A line of it is no item, or an id occurs twice.
+        NotFoundError: There is no eval set of this name.
+        DataError: A line is invalid, or an id is repeated.
     """
     paths = evalset_paths(settings)
     if name not in paths:
@@ -113,14 +113,14 @@ def named_evalset(settings: Settings, name: str) -> OpenedEvalSet:
 
 
 def open_evalset(settings: Settings, reference: str) -> OpenedEvalSet:
-    """The eval set of a name or of a file. For the command line.
+    """The eval set of this name or path, for the command line.
 
     Example:
         "eval_v2", "training/evalsets/eval_v2.jsonl" -> the same items, both named "eval_v2"
 
     Raises:
         NotFoundError: There is no such name or file.
-        DataError: A line of it is no item, or an id occurs twice.
+        DataError: A line is invalid, or an id is repeated.
     """
     looks_like_path = "/" in reference or reference.endswith(_ENDING)
     if looks_like_path and reference not in evalset_paths(settings):

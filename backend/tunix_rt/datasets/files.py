@@ -1,6 +1,6 @@
-"""The dataset directory: built aside, renamed into place, read with every path checked.
+"""The dataset directory: built in a temporary directory, renamed into place, read with path checks.
 
-datasets/<key>/train.jsonl  validation.jsonl …   one canonical trace a line, in trace id order
+datasets/<key>/train.jsonl  validation.jsonl …   one canonical trace per line, in trace id order
 datasets/<key>/README.md                         the dataset card
 datasets/<key>/manifest.json                     written last
 """
@@ -28,22 +28,22 @@ from tunix_rt.datasets.types import DatasetManifest, checked_key, checked_split
 MANIFEST_FILE = "manifest.json"
 CARD_FILE = "README.md"
 _CHUNK_BYTES = 1 << 20
-_LEAVING_PREFIX = ".deleting-"
+_DELETING_PREFIX = ".deleting-"
 
 
 def dataset_dir(datasets_dir: Path, key: str) -> Path:
-    """Where the dataset of that key is or would be; never a path outside `datasets_dir`."""
+    """The directory of the dataset with this key, never a path outside `datasets_dir`."""
     path = datasets_dir / checked_key(key)
     if path.is_symlink() or not path.resolve().is_relative_to(datasets_dir.resolve()):
         raise DataError(
-            f"The dataset directory {key!r} is a link that leads elsewhere.",
-            next_step="Replace the link by a real directory, or delete it.",
+            f"The dataset directory {key!r} is a link to another location.",
+            next_step="Replace the link with a real directory, or delete it.",
         )
     return path
 
 
 def dataset_exists(datasets_dir: Path, key: str) -> bool:
-    """Whether a complete dataset of that key is there."""
+    """Whether a complete dataset with this key exists."""
     return (dataset_dir(datasets_dir, key) / MANIFEST_FILE).is_file()
 
 
@@ -59,12 +59,12 @@ def dataset_keys(datasets_dir: Path) -> list[str]:
 
 
 def read_manifest(datasets_dir: Path, key: str) -> DatasetManifest:
-    """The manifest of a dataset. NotFoundError if there is none, DataError if it is not one."""
+    """The manifest of a dataset. NotFoundError if there is none, DataError if it is damaged."""
     path = dataset_dir(datasets_dir, key) / MANIFEST_FILE
     if not path.is_file():
         raise _no_dataset(key)
     try:
-        manifest = DatasetManifest.model_validate_json(_read_own_file(path))
+        manifest = DatasetManifest.model_validate_json(_read_file(path))
     except ValidationError as error:
         raise _bad_manifest(key, explain_validation_error(error)) from error
     if manifest.dataset_key != key:
@@ -74,15 +74,15 @@ def read_manifest(datasets_dir: Path, key: str) -> DatasetManifest:
 
 def read_card(datasets_dir: Path, key: str) -> str:
     """The dataset card, as Markdown."""
-    return _read_own_file(dataset_dir(datasets_dir, key) / CARD_FILE).decode("utf-8", errors="replace")
+    return _read_file(dataset_dir(datasets_dir, key) / CARD_FILE).decode("utf-8", errors="replace")
 
 
 def iter_lines(datasets_dir: Path, key: str, split: str) -> Iterator[str]:
     """The rows of a split as JSON texts, in trace id order."""
     path = split_path(datasets_dir, key, split)
-    with open(_open_own_file(path), "rb") as file:
+    with open(_open_without_links(path), "rb") as file:
         for line in file:
-            # A damaged byte becomes text that no trace and no hash accepts; checks then name the row.
+            # A damaged byte decodes to text that fails validation, so that checks can name the row.
             yield line.decode("utf-8", errors="replace").rstrip("\n")
 
 
@@ -92,38 +92,38 @@ def split_path(datasets_dir: Path, key: str, split: str) -> Path:
 
 
 def file_sha256(path: Path) -> str:
-    """The SHA-256 of a file of ours; a link is refused."""
+    """The SHA-256 of a dataset file; links are rejected."""
     digest = hashlib.sha256()
-    with open(_open_own_file(path), "rb") as file:
+    with open(_open_without_links(path), "rb") as file:
         while chunk := file.read(_CHUNK_BYTES):
             digest.update(chunk)
     return digest.hexdigest()
 
 
 def delete_dataset_dir(datasets_dir: Path, key: str) -> None:
-    """Remove a dataset. It disappears in one rename; the files follow."""
-    leaving = datasets_dir / f"{_LEAVING_PREFIX}{uuid4().hex}"
+    """Delete a dataset: one atomic rename, then the files."""
+    deleting = datasets_dir / f"{_DELETING_PREFIX}{uuid4().hex}"
     with storage_errors(f"deleting the dataset {key}"):
         try:
-            dataset_dir(datasets_dir, key).rename(leaving)
+            dataset_dir(datasets_dir, key).rename(deleting)
         except FileNotFoundError as error:
             raise _no_dataset(key) from error
         sync_directory(datasets_dir)
-        # A build that starts now removes the remains too: whoever comes second finds nothing.
+        # A build that starts now may remove these files first.
         with suppress(FileNotFoundError):
-            shutil.rmtree(leaving)
+            shutil.rmtree(deleting)
 
 
 def remove_half_deleted(datasets_dir: Path) -> None:
-    """Finish deletions that a killed process left behind."""
-    for path in datasets_dir.glob(f"{_LEAVING_PREFIX}*"):
+    """Finish the deletions of killed processes."""
+    for path in datasets_dir.glob(f"{_DELETING_PREFIX}*"):
         shutil.rmtree(path, ignore_errors=True)
 
 
 def _no_dataset(key: str) -> NotFoundError:
     return NotFoundError(
         f"There is no dataset {key!r}.",
-        next_step="Run `tunix-rt data list` for the keys, or `tunix-rt data build` to make one.",
+        next_step="Run `tunix-rt data list` for the keys, or `tunix-rt data build` to build one.",
     )
 
 
@@ -134,19 +134,19 @@ def _bad_manifest(key: str, problem: str) -> DataError:
     )
 
 
-def _read_own_file(path: Path) -> bytes:
-    with open(_open_own_file(path), "rb") as file:
+def _read_file(path: Path) -> bytes:
+    with open(_open_without_links(path), "rb") as file:
         return file.read()
 
 
-def _open_own_file(path: Path) -> int:
-    """Open a file of a dataset directory, and never what a link planted there points to."""
+def _open_without_links(path: Path) -> int:
+    """Open a file of a dataset directory without following links."""
     try:
         return os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
     except OSError as error:
         if error.errno not in (errno.ELOOP, errno.ENOENT):
             raise
-        problem = "missing" if error.errno == errno.ENOENT else "a link that leads elsewhere"
+        problem = "missing" if error.errno == errno.ENOENT else "a link to another location"
         raise DataError(
             f"The file {path.parent.name}/{path.name} is {problem}.",
             next_step=f"Delete the dataset ('tunix-rt data delete {path.parent.name}') and build it again.",
@@ -158,7 +158,7 @@ _LOCK_FILE = ".build.lock"
 
 
 class RowSpool:
-    """The considered rows on disk, so that memory holds their facts only; gone when closed or killed."""
+    """The considered rows in a temporary file, so that only their facts are in memory."""
 
     def __init__(self, directory: Path) -> None:
         self._file: IO[bytes] = tempfile.TemporaryFile(dir=directory)
@@ -181,7 +181,7 @@ class RowSpool:
 
 
 class SplitWriter:
-    """Writes the rows of one split and hashes them on the way."""
+    """Writes and hashes the rows of one split."""
 
     def __init__(self, directory: Path, split: str) -> None:
         self._file = (directory / f"{checked_split(split)}.jsonl").open("wb")
@@ -196,13 +196,13 @@ class SplitWriter:
         self.num_bytes += len(line)
 
     def finish(self) -> str:
-        """Put the file on the disk; its SHA-256."""
+        """Sync and close the file; returns its SHA-256."""
         _sync(self._file)
         self.close()
         return self._digest.hexdigest()
 
     def close(self) -> None:
-        """Stop writing."""
+        """Close the file."""
         self._file.close()
 
 
@@ -219,19 +219,19 @@ class DatasetBuild:
         self._open: list[RowSpool | SplitWriter] = []
 
     def spool(self) -> RowSpool:
-        """A place for rows that are only considered."""
-        return self._remember(RowSpool(self._directory))
+        """A spool for the considered rows."""
+        return self._track(RowSpool(self._directory))
 
     def split(self, name: str) -> SplitWriter:
         """The writer of a split's file."""
-        return self._remember(SplitWriter(self._directory, name))
+        return self._track(SplitWriter(self._directory, name))
 
     def write_card(self, text: str) -> str:
-        """Write the dataset card; its SHA-256."""
+        """Write the dataset card; returns its SHA-256."""
         return self._write(CARD_FILE, text)
 
     def publish(self, manifest: DatasetManifest) -> bool:
-        """Make the dataset visible, whole. False: something of this key is there and was not touched."""
+        """Publish the dataset atomically. False if the key exists; the existing dataset is not changed."""
         self._write(MANIFEST_FILE, manifest.model_dump_json(indent=2, exclude_none=True) + "\n")
         sync_directory(self._directory)
         os.chmod(self._directory, 0o755)
@@ -245,14 +245,14 @@ class DatasetBuild:
         return True
 
     def discard(self) -> None:
-        """Close and remove everything that was not published."""
+        """Close and remove all unpublished files."""
         for file in self._open:
-            # After a full disk the last buffer cannot be written; the file goes anyway.
+            # On a full disk, the last buffer cannot be flushed; the file is removed anyway.
             with suppress(OSError):
                 file.close()
         shutil.rmtree(self._directory, ignore_errors=True)
 
-    def _remember(self, file: _File) -> _File:
+    def _track(self, file: _File) -> _File:
         self._open.append(file)
         return file
 
@@ -266,10 +266,10 @@ class DatasetBuild:
 
 @contextmanager
 def open_build(datasets_dir: Path, key: str) -> Iterator[DatasetBuild]:
-    """A fresh build directory beside the final place; removed at the end unless published."""
+    """A build directory next to the final path, removed at the end unless published."""
     with storage_errors(f"writing the dataset {key}"):
         datasets_dir.mkdir(parents=True, exist_ok=True)
-        with _builders_lock(datasets_dir):
+        with _build_lock(datasets_dir):
             directory = Path(tempfile.mkdtemp(dir=datasets_dir, prefix=f"{_BUILDING_PREFIX}{key[:64]}-"))
             build = DatasetBuild(datasets_dir, key, directory)
             try:
@@ -279,16 +279,16 @@ def open_build(datasets_dir: Path, key: str) -> Iterator[DatasetBuild]:
 
 
 @contextmanager
-def _builders_lock(datasets_dir: Path) -> Iterator[None]:
-    """Hold the shared lock of living builders; whoever is alone first removes what dead ones left.
+def _build_lock(datasets_dir: Path) -> Iterator[None]:
+    """Hold the shared lock of running builds; the first one removes leftovers of killed builds.
 
-    The kernel drops a lock with its process, so a killed builder can't hold one.
+    The kernel releases the lock of a killed process.
     """
     with (datasets_dir / _LOCK_FILE).open("ab") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            pass  # somebody is building: their directory must stay
+            pass  # another build is running: keep its directory
         else:
             remove_leftovers(datasets_dir)
         fcntl.flock(lock, fcntl.LOCK_SH)
@@ -296,7 +296,7 @@ def _builders_lock(datasets_dir: Path) -> Iterator[None]:
 
 
 def remove_leftovers(datasets_dir: Path) -> None:
-    """Delete what killed builds and deletions left; only for who holds the exclusive lock."""
+    """Delete leftovers of killed builds and deletions. The caller must hold the exclusive lock."""
     for path in datasets_dir.glob(f"{_BUILDING_PREFIX}*"):
         shutil.rmtree(path, ignore_errors=True)
     remove_half_deleted(datasets_dir)

@@ -1,4 +1,4 @@
-"""A file straight to a dataset; shipped datasets on first use."""
+"""Import a file and build a dataset from it; build shipped datasets on first use."""
 
 import re
 from collections.abc import Sequence
@@ -25,41 +25,41 @@ MAX_IDS_REPORTED = 1_000
 
 
 class IngestReport(BaseModel):
-    """What became of an ingested file."""
+    """The result of ingesting a file."""
 
     model_config = ConfigDict(frozen=True)
     ingested_count: int
-    """Rows of the file that are stored, whether or not they were before."""
+    """Rows of the file that are stored, including those stored before."""
     trace_ids: tuple[UUID, ...]
     """Their ids, in id order; the first 1,000."""
     report: ImportReport
     dataset: BuildOutcome | None
-    """The dataset of these traces, if one was asked for."""
+    """The dataset of these traces, if one was requested."""
 
 
-class _Remembering:
-    """Stores traces and remembers their ids."""
+class _RecordingStore:
+    """Stores traces and records their ids."""
 
     def __init__(self, traces: TraceRepository) -> None:
         self._traces = traces
         self.ids: set[UUID] = set()
 
     def add_prepared(self, entries: Sequence[PreparedTrace]) -> set[UUID]:
-        """Store, and remember."""
+        """Store traces and record their ids."""
         added = self._traces.add_prepared(entries)
         self.ids.update(UUID(hex=entry.id_hex) for entry in entries)
         return added
 
 
 def named_file(file: str) -> str | Path:
-    """The file itself, or the shipped dataset of that name when there is no such file."""
+    """The file, or the shipped dataset of this name if there is no such file."""
     if not Path(file).exists() and file in shipped_dataset_names():
         return shipped_dataset_path(file)
     return file
 
 
 def default_name_and_version(file: str) -> tuple[str, str]:
-    """What to call the dataset of a file that was not given a name.
+    """The default name and version of a dataset built from a file.
 
     Example:
         "dev-reasoning-v2" -> ("dev-reasoning", "v2"), "data/GSM8K train.jsonl.gz" -> ("gsm8k-train", "v1")
@@ -79,11 +79,11 @@ def ingest_file(
     on_import: OnProgress = lambda _: None,
     on_build: Progress = lambda _: None,
 ) -> IngestReport:
-    """Import a file, all or nothing, and build the dataset of its traces if `spec` is given.
+    """Import a file, all or nothing, and build a dataset from its traces if `spec` is given.
 
-    The filters of `spec` hold within the file: traces stored before do not enter the dataset.
+    The filters of `spec` apply within the file: other stored traces are not considered.
     """
-    target = _Remembering(TraceRepository(home.database))
+    target = _RecordingStore(TraceRepository(home.database))
     report = import_traces(target, file, options, on_progress=on_import, name=name)
     outcome = None
     if spec is not None:
@@ -97,10 +97,10 @@ def ingest_file(
 
 
 def ensure_shipped(datasets_dir: Path, key: str) -> None:
-    """Build a shipped dataset the first time its key is used; any other key is left alone.
+    """Build a shipped dataset when its key is first used; other keys are ignored.
 
     Raises:
-        DataError: one of the user's own eval sets asks a question that the dataset answers.
+        DataError: the dataset overlaps with an eval set of the user.
     """
     if key not in shipped_dataset_names() or dataset_exists(datasets_dir, key):
         return

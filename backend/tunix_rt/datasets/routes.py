@@ -47,10 +47,10 @@ Split = Annotated[str | None, Query(pattern=SPLIT_PATTERN)]
     response_model_exclude_none=True,
 )
 def build_dataset(spec: DatasetSpec, home: OpenHome, response: Response) -> BuildOutcome:
-    """Build a dataset from stored traces. 201 when it is new, 200 when it is there with the same content.
+    """Build a dataset from stored traces. 201 when it is new, 200 when it exists with the same content.
 
-    409 if the key exists with other content, 404 if the parent is unknown, 422 if nothing matches or a row
-    repeats a question of an eval set.
+    409 if the key exists with different content, 404 if the parent is unknown, 422 if nothing matches or a
+    row overlaps with an eval set.
     """
     outcome = build_from_store(home, spec)
     response.status_code = status.HTTP_201_CREATED if outcome.status == "created" else status.HTTP_200_OK
@@ -59,7 +59,7 @@ def build_dataset(spec: DatasetSpec, home: OpenHome, response: Response) -> Buil
 
 @router.post("/preview", responses=error_responses(400))
 def preview(spec: DatasetSpec, home: OpenHome) -> DatasetPreview:
-    """How many rows a build of this spec would take, and why the others go. Nothing is built."""
+    """Count the rows that a build of this spec would include, and those it would remove. Nothing is built."""
     return preview_dataset(home, spec)
 
 
@@ -71,9 +71,9 @@ def ingest(
     dataset_name: Annotated[str | None, Form(pattern=NAME_PATTERN)] = None,
     dataset_version: Annotated[str, Form(pattern=VERSION_PATTERN)] = "v1",
 ) -> IngestReport:
-    """Store the traces of an uploaded file, all or none, and with `dataset_name` build a dataset of them.
+    """Store the traces of an uploaded file, all or none. With `dataset_name`, build a dataset from them.
 
-    409 if the dataset exists with other content, 422 with the first bad rows if one cannot be imported.
+    409 if the dataset exists with different content, 422 with the first invalid rows if any is invalid.
     """
     spec = DatasetSpec(dataset_name=dataset_name, dataset_version=dataset_version) if dataset_name else None
     options = ImportOptions(source=source_name)
@@ -86,7 +86,7 @@ def list_datasets(
     home: OpenHome,
     limit: Limit = 20,
     offset: Offset = 0,
-    text: Annotated[Word, Query(description="stands in the key")] = None,
+    text: Annotated[Word, Query(description="text in the key")] = None,
 ) -> dataset_service.DatasetList:
     """A page of datasets by key, with the total."""
     return dataset_service.list_datasets(home.settings.datasets_dir, limit=limit, offset=offset, text=text)
@@ -94,7 +94,7 @@ def list_datasets(
 
 @router.get("/{dataset_key}", responses=error_responses(404), response_model_exclude_none=True)
 def get_dataset(dataset_key: str, home: OpenHome) -> DatasetManifest:
-    """What a dataset holds and where it comes from. 404 if unknown."""
+    """The manifest of a dataset. 404 if unknown."""
     return dataset_service.get_dataset(home.settings.datasets_dir, dataset_key)
 
 
@@ -104,7 +104,7 @@ def get_dataset(dataset_key: str, home: OpenHome) -> DatasetManifest:
     responses=error_responses(404) | text_answer("text/markdown"),
 )
 def get_card(dataset_key: str, home: OpenHome) -> PlainTextResponse:
-    """The dataset card as Markdown, ready for the Hugging Face hub. 404 if unknown."""
+    """The dataset card as Markdown for the Hugging Face Hub. 404 if unknown."""
     card = dataset_service.get_card(home.settings.datasets_dir, dataset_key)
     return PlainTextResponse(card, media_type="text/markdown")
 
@@ -113,7 +113,7 @@ def get_card(dataset_key: str, home: OpenHome) -> PlainTextResponse:
 def read_rows(
     dataset_key: str, home: OpenHome, split: Split = None, limit: Limit = 20, offset: Offset = 0
 ) -> dataset_service.RowPage:
-    """A page of the rows of a split (the first one unless named). 404 if dataset or split is unknown."""
+    """A page of the rows of a split (by default the first one). 404 if dataset or split is unknown."""
     return dataset_service.read_rows(
         home.settings.datasets_dir, dataset_key, split=split, limit=limit, offset=offset
     )
@@ -121,25 +121,25 @@ def read_rows(
 
 @router.get("/{dataset_key}/histograms", responses=error_responses(404))
 def histograms(dataset_key: str, home: OpenHome, split: Split = None) -> DatasetHistograms:
-    """Steps, lengths and scores of a split (the first one unless named) in bins. 404 if either is unknown."""
+    """Steps, lengths and scores of a split (by default the first one) in bins. 404 if either is unknown."""
     return dataset_histograms(home, dataset_key, split)
 
 
 @router.get("/{dataset_key}/diff", responses=error_responses(404))
 def diff(
     dataset_key: str,
-    other: Annotated[str, Query(description="the dataset that came after")],
+    other: Annotated[str, Query(description="the later dataset")],
     home: OpenHome,
     limit: Limit = 20,
     offset: Offset = 0,
 ) -> DatasetDiff:
-    """What `other` changed against this dataset. 404 if either is unknown."""
+    """The changes from this dataset to `other`. 404 if either is unknown."""
     return diff_datasets(home.settings.datasets_dir, dataset_key, other, limit=limit, offset=offset)
 
 
 @router.post("/{dataset_key}/verify", responses=error_responses(404))
 def verify(dataset_key: str, home: OpenHome) -> DatasetVerdict:
-    """Hash and read everything again and compare with the manifest. 404 if unknown."""
+    """Hash and parse all files and compare them with the manifest. 404 if unknown."""
     return verify_dataset(home.settings.datasets_dir, dataset_key)
 
 
@@ -154,7 +154,7 @@ def export_jsonl(
     export_format: Annotated[ExportFormat, Query(alias="format")] = "trace",
     split: Split = None,
 ) -> StreamingResponse:
-    """The rows, one JSON object a line. 404 if unknown, 422 if a row does not fit the format."""
+    """The rows, one JSON object per line. 404 if unknown, 422 if a row does not fit the format."""
     file = open_export(
         home.settings.datasets_dir,
         dataset_key,
@@ -189,7 +189,7 @@ def export_parquet(
 
 @router.delete("/{dataset_key}", status_code=status.HTTP_204_NO_CONTENT, responses=error_responses(404, 409))
 def delete_dataset(dataset_key: str, home: OpenHome) -> None:
-    """Remove a dataset; its traces stay. 404 if unknown, 409 while a run uses it."""
+    """Delete a dataset. Its traces are kept. 404 if unknown, 409 while a run uses it."""
     dataset_service.delete_dataset(home.settings, dataset_key)
 
 
@@ -202,7 +202,7 @@ def _report(
     dataset_key: str,
     home: OpenHome,
     model: Annotated[
-        str, Query(max_length=200, description="built-in name, or a hub id that is cached")
+        str, Query(max_length=200, description="built-in name, or the hub id of a cached model")
     ] = "tiny",
     template: Annotated[str | None, Query(max_length=64, description="name of a built-in template")] = None,
     split: Annotated[str | None, Query(pattern=SPLIT_PATTERN)] = None,
@@ -214,7 +214,7 @@ def _report(
     max_examples: Annotated[int, Query(ge=1, le=10_000)] = 1_000,
     loss_on: LossOn = "completion",
 ) -> XrayReport:
-    """The report that the query string asks for."""
+    """The report for the query parameters."""
     choice = ModelChoice(model=model, template=template, markup=markup, is_remote=True)
     options = XrayOptions(
         row_length=row_length,

@@ -1,4 +1,4 @@
-"""What the builder knows about a row: normalised question, shingles, split, statistics."""
+"""Facts about rows: normalized question, shingles, split and statistics."""
 
 import hashlib
 import re
@@ -15,16 +15,16 @@ from tunix_rt.traces.types import StoredTrace, label_text, normalised_prompt
 
 SHINGLE_WORDS = 3
 
-# Operators are words here: "12 + 30" and "12 - 30" are different questions.
+# Operators count as words: "12 + 30" and "12 - 30" are different questions.
 _WORD = re.compile(r"\w+|[-+*/×÷=<>%^]")
 _NUMBER = re.compile(r"\d[\d.,]*")
 
 
 class Question(NamedTuple):
-    """A prompt as it is compared with others."""
+    """A prompt in a form that can be compared."""
 
     text: str
-    """Case and white space folded."""
+    """With normalized case and white space."""
     numbers: tuple[str, ...]
     """In reading order: "5 minus 3" is not "3 minus 5"."""
 
@@ -36,7 +36,7 @@ def question_of(prompt: str) -> Question:
 
 
 def words(text: str) -> list[str]:
-    """The words, numbers and operators of a text; case and other punctuation do not count.
+    """The words, numbers and operators of a text; case and other punctuation are ignored.
 
     Example:
         "Tom has 3 apples, right?" -> ["tom", "has", "3", "apples", "right"]
@@ -57,7 +57,7 @@ def shingles(text_words: list[str], *, size: int = SHINGLE_WORDS) -> set[str]:
 
 
 def jaccard(first: set[str], second: set[str]) -> float:
-    """Shared part of two sets, from 0 (nothing) to 1 (equal)."""
+    """Jaccard similarity of two sets, from 0 (disjoint) to 1 (equal)."""
     num_shared = len(first & second)
     num_all = len(first) + len(second) - num_shared
     return num_shared / num_all if num_all else 1.0
@@ -77,16 +77,16 @@ _SCALARS = (str, int, float, bool)
 
 
 class RowFacts(NamedTuple):
-    """Everything but the text, so that a hundred thousand rows fit in little memory."""
+    """All facts about a row except its text, so that 100,000 rows need little memory."""
 
     id: UUID
     created_at: datetime
     score: float | None
     question_key: bytes
-    """Same key, same normalised prompt."""
+    """Equal for equal normalized prompts."""
     answer_key: bytes
     content_key: bytes
-    """Same key, same question, steps and answer, whatever the meta data."""
+    """Equal for the same question, steps and answer, whatever the metadata."""
     num_steps: int
     num_chars: int
     source: str
@@ -129,7 +129,7 @@ def parse_row(stored: StoredTrace) -> tuple[RowFacts, Question]:
 
 
 def numbers_key(trace: Mapping[str, Any]) -> bytes:
-    """Same key, same numbers in the question, same numbers in the solution, same answer."""
+    """A key of the numbers in the question, the numbers in the solution, and the answer."""
     question = numbers(trace["prompt"])
     # Sorted: a solution may take the same steps in another order.
     solution = sorted(numbers(solution_text(trace)))
@@ -137,7 +137,7 @@ def numbers_key(trace: Mapping[str, Any]) -> bytes:
 
 
 def row_sizes(trace: Mapping[str, Any]) -> tuple[int, int]:
-    """How many steps a trace has, and how many characters in prompt, steps and answer together."""
+    """The number of steps, and the number of characters in prompt, steps and answer."""
     step_chars = sum(len(step["content"]) for step in trace["steps"])
     return len(trace["steps"]), len(trace["prompt"]) + len(trace["final_answer"]) + step_chars
 
@@ -152,7 +152,7 @@ OTHER = "(other)"
 
 
 def split_statistics(rows: Iterable[RowFacts]) -> SplitStatistics:
-    """What the rows of one split look like, in one pass."""
+    """The statistics of one split, in one pass over its rows."""
     steps: Counter[float] = Counter()
     chars: Counter[float] = Counter()
     scores: Counter[float] = Counter()
@@ -181,7 +181,7 @@ def split_statistics(rows: Iterable[RowFacts]) -> SplitStatistics:
 
 
 def distribution(histogram: Mapping[float, int]) -> Distribution | None:
-    """Mean and nearest-rank percentiles of counted values; None of no values.
+    """Mean and nearest-rank percentiles of counted values; None without values.
 
     Example:
         {2: 1, 4: 3} -> mean 3.5, p50 4, p95 4, max 4
@@ -208,7 +208,7 @@ def _percentile(histogram: Mapping[float, int], fraction: float, total: int) -> 
 
 
 def most_common(counter: Counter[str]) -> dict[str, int]:
-    """The most frequent names first, ties by name; the long tail is one entry.
+    """The most frequent names first, ties by name; the rest are summed in one entry.
 
     Example:
         {"a": 1, "b": 2} -> {"b": 2, "a": 1}
@@ -220,7 +220,7 @@ def most_common(counter: Counter[str]) -> dict[str, int]:
 
 
 def unit_hash(text: str, *, seed: int) -> float:
-    """A number in [0, 1) that only the seed and the text decide, the same on every machine."""
+    """A number in [0, 1) that depends only on the seed and the text, on every machine."""
     digest = hashlib.blake2b(f"{seed}:{text}".encode(), digest_size=8).digest()
     return (int.from_bytes(digest, "big") >> 11) / 2**53
 
@@ -228,12 +228,12 @@ def unit_hash(text: str, *, seed: int) -> float:
 def split_of(question: str, splits: Mapping[str, float], *, seed: int) -> str:
     """The split that a question belongs to.
 
-    Rows of the same question always share a split, and adding other rows later never moves a question.
+    Rows of the same question are always in the same split, and adding rows never moves a question.
 
     Args:
         question: the normalised prompt.
         splits: fractions that sum to 1, in the order in which they divide [0, 1).
-        seed: another seed gives another division.
+        seed: another seed gives a different split.
 
     Example:
         hash 0.93, {"train": 0.9, "validation": 0.1} -> "validation"

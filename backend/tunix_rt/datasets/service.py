@@ -1,16 +1,9 @@
-"""List, read rows, verify, export, histograms, delete.
-
-runs/<run_id>/recipe.resolved.json  plan.json  environment.json  code.diff
-runs/<run_id>/metrics.jsonl  events.jsonl  log.txt     appended line by line
-runs/<run_id>/checkpoints/<step>/  model/              whole directories
-runs/<run_id>/run_manifest.json                        written last
-"""
+"""List, read, verify, export, summarize and delete datasets."""
 
 import json
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import IO, Literal
@@ -56,7 +49,7 @@ def _dataset_of(recipe: Path) -> str | None:
     try:
         value = json.loads(recipe.read_bytes())
     except (ValueError, FileNotFoundError):
-        return None  # being written, or removed meanwhile
+        return None  # being written, or just deleted
     data = value.get("data") if isinstance(value, dict) else None
     return data.get("dataset") if isinstance(data, dict) else None
 
@@ -70,7 +63,7 @@ class DatasetList(BaseModel):
     model_config = ConfigDict(frozen=True)
     data: tuple[DatasetSummary, ...]
     damaged: tuple[str, ...]
-    """Keys on this page whose manifest cannot be read; `data delete` removes them."""
+    """Keys on this page with an unreadable manifest; `data delete` removes them."""
     pagination: Pagination
 
 
@@ -95,9 +88,9 @@ class RowPage(BaseModel):
 
 
 def list_datasets(datasets_dir: Path, *, limit: int, offset: int, text: str | None = None) -> DatasetList:
-    """A page of the complete datasets by key; of those whose key has `text` in it when it is given."""
-    wanted = (text or "").strip().lower()
-    keys = [key for key in dataset_keys(datasets_dir) if wanted in key.lower()]
+    """A page of the complete datasets by key, optionally only those whose key contains `text`."""
+    pattern = (text or "").strip().lower()
+    keys = [key for key in dataset_keys(datasets_dir) if pattern in key.lower()]
     page = keys[offset : offset + limit]
     manifests = {key: _manifest_or_none(datasets_dir, key) for key in page}
     return DatasetList(
@@ -108,7 +101,7 @@ def list_datasets(datasets_dir: Path, *, limit: int, offset: int, text: str | No
 
 
 def get_dataset(datasets_dir: Path, key: str) -> DatasetManifest:
-    """The manifest of a dataset, or NotFoundError. A shipped dataset is there by its key."""
+    """The manifest of a dataset, or NotFoundError. Shipped datasets are built on first use."""
     ensure_shipped(datasets_dir, key)
     return read_manifest(datasets_dir, key)
 
@@ -120,7 +113,7 @@ def get_card(datasets_dir: Path, key: str) -> str:
 
 
 def chosen_split(manifest: DatasetManifest, name: str | None) -> SplitFile:
-    """The split of that name, the first one when none is named, or NotFoundError."""
+    """The split of this name, by default the first one, or NotFoundError."""
     split = manifest.splits[0] if name is None else manifest.split(name)
     if split is None:
         raise NotFoundError(
@@ -147,10 +140,10 @@ def read_rows(datasets_dir: Path, key: str, *, split: str | None, limit: int, of
 
 
 def iter_rows(datasets_dir: Path, key: str, split: str | None = None) -> Iterator[StoredTrace]:
-    """The rows of one split, or of all splits in their order, streamed.
+    """Stream the rows of one split, or of all splits in order.
 
     Raises:
-        DataError: a file is not the one that was built; nothing of it is given out.
+        DataError: a file was changed after the build. None of its rows are yielded.
     """
     manifest = get_dataset(datasets_dir, key)
     splits = manifest.splits if split is None else (chosen_split(manifest, split),)
@@ -163,18 +156,18 @@ def iter_rows(datasets_dir: Path, key: str, split: str | None = None) -> Iterato
 
 
 def require_unchanged(datasets_dir: Path, key: str, split: SplitFile) -> None:
-    """Refuse a split whose bytes are not those that the manifest vouches for."""
+    """Reject a split whose hash differs from the manifest."""
     if file_sha256(split_path(datasets_dir, key, split.name)) != split.sha256:
         raise _damaged(key, f"{split.filename} is not the file that was built")
 
 
 def delete_dataset(settings: Settings, key: str) -> None:
-    """Remove a dataset. NotFoundError if there is none, ConflictError while a run uses or awaits it."""
+    """Delete a dataset. NotFoundError if there is none, ConflictError while a run or job uses it."""
     if not dataset_exists(settings.datasets_dir, key):
         read_manifest(settings.datasets_dir, key)  # raises: there is none
-    begun = runs_using_dataset(settings.runs_dir, key)
+    started = runs_using_dataset(settings.runs_dir, key)
     submitted = runs_using_dataset(settings.jobs_dir, key, recipe_file=JOB_RECIPE_FILE)
-    runs = sorted({*begun, *submitted})
+    runs = sorted({*started, *submitted})
     if runs:
         shown = ", ".join(runs[:_MAX_RUNS_SHOWN])
         raise ConflictError(
@@ -212,7 +205,7 @@ ExportFileType = Literal["jsonl", "parquet"]
 
 
 class DatasetExport(BaseModel):
-    """What was written."""
+    """The result of an export."""
 
     model_config = ConfigDict(frozen=True)
     dataset_key: str
@@ -229,10 +222,10 @@ def export_directory(
     export_format: ExportFormat,
     file_type: ExportFileType,
 ) -> DatasetExport:
-    """Write one file a split and the dataset card, ready for the Hugging Face hub.
+    """Write one file per split and the dataset card, in the layout of the Hugging Face Hub.
 
     Raises:
-        ConflictError: the directory holds files already.
+        ConflictError: the directory is not empty.
     """
     manifest = get_dataset(datasets_dir, key)
     splits = manifest.splits if split is None else (chosen_split(manifest, split),)
@@ -256,32 +249,26 @@ def open_export(
     export_format: ExportFormat,
     file_type: ExportFileType,
 ) -> IO[bytes]:
-    """The whole export as an open file without a name; a row that does not fit the format raises here.
+    """Export to an open, unlinked temporary file, which the caller closes.
 
-    The caller closes it. Nothing is left behind, even if the process is killed.
+    A row that does not fit the format raises here. No file is left behind, even if the process is killed.
     """
-    with _nameless_folder() as folder:
-        path = folder / f"export.{file_type}"
+    with storage_errors("writing the export"), tempfile.TemporaryDirectory(prefix="tunix-rt-") as folder:
+        path = Path(folder) / f"export.{file_type}"
         export_file(iter_rows(datasets_dir, key, split), path, export_format)
         return path.open("rb")
-
-
-@contextmanager
-def _nameless_folder() -> Iterator[Path]:
-    with storage_errors("writing the export"), tempfile.TemporaryDirectory(prefix="tunix-rt-") as folder:
-        yield Path(folder)
 
 
 def _require_empty(directory: Path) -> None:
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
         raise ConflictError(
-            f"{directory} is there already and not an empty directory.",
-            next_step="Name a new directory; an export never overwrites.",
+            f"{directory} exists and is not an empty directory.",
+            next_step="Pass a new directory; an export never overwrites files.",
         )
 
 
 class DatasetHistograms(BaseModel):
-    """The rows of one split in bins."""
+    """Histograms of the rows of one split."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     dataset_key: str
@@ -292,13 +279,13 @@ class DatasetHistograms(BaseModel):
     chars: tuple[Bin, ...]
     """Characters of prompt, steps and answer per row."""
     scores: tuple[Bin, ...]
-    """Linter scores of the rows' traces as the store has them."""
+    """Stored linter scores of the traces."""
     num_unscored: int
-    """Rows whose trace was never judged or is not stored any more."""
+    """Rows whose trace has no stored score."""
 
 
 def dataset_histograms(home: Home, key: str, split: str | None) -> DatasetHistograms:
-    """The histograms of a split (the first one unless named), or NotFoundError."""
+    """The histograms of a split (by default the first one), or NotFoundError."""
     datasets_dir = home.settings.datasets_dir
     chosen = chosen_split(get_dataset(datasets_dir, key), split)
     steps: Counter[float] = Counter()
@@ -325,7 +312,7 @@ _MAX_PROBLEMS = 20
 
 
 class DatasetVerdict(BaseModel):
-    """Whether a dataset is intact, and what is not."""
+    """Whether a dataset is intact, and its problems."""
 
     model_config = ConfigDict(frozen=True)
     dataset_key: str
@@ -336,10 +323,9 @@ class DatasetVerdict(BaseModel):
 
 
 def verify_dataset(datasets_dir: Path, key: str) -> DatasetVerdict:
-    """Hash every file again, read every row, and compare with the manifest."""
+    """Hash every file, parse every row, and compare them with the manifest."""
     manifest = get_dataset(datasets_dir, key)
-    found = _problems(datasets_dir, manifest)
-    problems = tuple(problem for problem, _ in zip(found, range(_MAX_PROBLEMS), strict=False))
+    problems = tuple(islice(_problems(datasets_dir, manifest), _MAX_PROBLEMS))
     return DatasetVerdict(
         dataset_key=key,
         intact=not problems,
@@ -351,7 +337,7 @@ def verify_dataset(datasets_dir: Path, key: str) -> DatasetVerdict:
 
 def _problems(datasets_dir: Path, manifest: DatasetManifest) -> Iterator[str]:
     if manifest.dataset_key != manifest.spec.dataset_key:
-        yield f"the manifest names two keys: {manifest.dataset_key} and {manifest.spec.dataset_key}"
+        yield f"the manifest has two different keys: {manifest.dataset_key} and {manifest.spec.dataset_key}"
     hashes = [(split.name, split.sha256) for split in manifest.splits]
     if content_hash(hashes) != manifest.content_hash:
         yield "the content hash does not follow from the split hashes"
@@ -377,20 +363,20 @@ def _bad_rows(
     num_rows = 0
     last_id = ""
     for num_rows, line in enumerate(iter_lines(datasets_dir, manifest.dataset_key, split.name), start=1):
-        place = f"{split.filename} line {num_rows}"
+        location = f"{split.filename} line {num_rows}"
         try:
             trace = Trace.model_validate_json(line)
         except ValidationError as error:
-            yield f"{place}: {explain_validation_error(error)}"
+            yield f"{location}: {explain_validation_error(error)}"
             continue
         if canonical_json(trace) != line:
-            yield f"{place}: is not canonical JSON"
+            yield f"{location}: is not canonical JSON"
         row_id = str(trace_id(line))
         if row_id <= last_id:
-            yield f"{place}: is not in trace id order"
+            yield f"{location}: is not in trace id order"
         last_id = row_id
         question = digest(normalised_prompt(trace.prompt))
         if split_of_question.setdefault(question, split.name) != split.name:
-            yield f"{place}: asks a question that is in {split_of_question[question]!r} too"
+            yield f"{location}: asks a question that is in {split_of_question[question]!r} too"
     if num_rows != split.statistics.num_rows:
         yield f"{split.filename} has {num_rows} rows, the manifest says {split.statistics.num_rows}"

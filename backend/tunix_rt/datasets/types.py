@@ -1,8 +1,4 @@
-"""DatasetSpec, DatasetManifest, EvalItem and their hashes.
-
-generation   text, token counts, or a typed failure     written while the model runs; never changes
-judgement    answer, rule, verdict, checked steps       computed from the text; re-scoring computes it again
-"""
+"""Dataset specs and manifests, eval items, and their hashes."""
 
 import hashlib
 import json
@@ -44,37 +40,37 @@ Splits = Annotated[dict[str, float], AfterValidator(_fractions_that_sum_to_one)]
 
 
 class DatasetSpec(BaseModel):
-    """Which traces make a dataset, and how. The body of a build request and the options of the command."""
+    """Which traces a dataset contains, and how it is built: the build request and command options."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     dataset_name: Annotated[str, Field(pattern=NAME_PATTERN)]
     dataset_version: Annotated[str, Field(pattern=VERSION_PATTERN)] = "v1"
     filters: TraceFilter = TraceFilter()
-    """Which stored traces are considered; nothing given means all."""
+    """Which stored traces to consider. An empty filter selects all."""
     limit: Annotated[int, Field(ge=1)] | None = None
-    """At most this many rows, counted after duplicates are gone. None: all of them."""
+    """At most this many rows, after duplicates are removed. None: all rows."""
     selection_strategy: Literal["latest", "random"] = "latest"
-    """Which rows stay when `limit` cuts: the newest, or a seeded sample."""
+    """Which rows `limit` keeps: the newest, or a seeded random sample."""
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
-    """Decides the random selection and the splits."""
+    """Seed of the random selection and the splits."""
     splits: Splits = Field(default_factory=lambda: {"train": 0.9, "validation": 0.1})
-    """Fraction of the questions per split. A question is on one side only, whatever its solutions."""
+    """Fraction of the questions per split. All solutions of a question are in the same split."""
     dedup: DedupMode = "exact"
-    """Remove the same solution of the same question, or also almost the same one (`near`)."""
+    """Remove exact duplicates of a solution, or also near-duplicates (`near`)."""
     near_threshold: Annotated[float, Field(ge=0.5, le=1)] = 0.8
-    """Jaccard similarity of word triples from which two solutions count as near-duplicates."""
+    """Minimum Jaccard similarity of word triples for near-duplicates."""
     max_per_prompt: Annotated[int, Field(ge=1)] | None = None
-    """At most this many solutions of one question. None: any number."""
+    """At most this many solutions per question. None: no limit."""
     allow_contamination: bool = False
-    """Keep rows that overlap with an eval set and record them, instead of refusing the build."""
+    """Keep and record rows that overlap with an eval set, instead of rejecting the build."""
     remove_contaminated: bool = False
-    """Leave out rows that overlap with an eval set and record them."""
+    """Remove and record rows that overlap with an eval set."""
     parent_dataset_key: Annotated[str, Field(pattern=KEY_PATTERN)] | None = None
-    """The dataset this one continues; recorded with its content hash."""
+    """The parent dataset, recorded with its content hash."""
     license: Annotated[str, Field(pattern=r"^[A-Za-z0-9.+-]{1,64}$")] = "unknown"
-    """SPDX name of the licence of the rows, for the dataset card."""
+    """SPDX identifier of the licence of the rows, for the dataset card."""
     provenance: Meta = Field(default_factory=dict)
-    """Notes for the reader: where the traces come from, who asked for the build."""
+    """Free notes, e.g. the origin of the traces or the reason for the build."""
 
     @model_validator(mode="after")
     def _one_answer_to_contamination(self) -> "DatasetSpec":
@@ -84,16 +80,16 @@ class DatasetSpec(BaseModel):
 
     @property
     def dataset_key(self) -> str:
-        """`name-vN`, the name of the dataset everywhere."""
+        """`name-vN`, the identifier of the dataset."""
         return f"{self.dataset_name}-{self.dataset_version}"
 
     def resolved(self) -> dict[str, Any]:
-        """Every value that was in force, defaults included, without the absent ones."""
+        """Every value, including defaults but without null values."""
         return self.model_dump(mode="json", exclude_none=True)
 
 
 def checked_key(key: str) -> str:
-    """The key itself if it can only name a dataset; path tricks are refused here."""
+    """Return the key if it is valid; path traversal is rejected here."""
     if not re.fullmatch(KEY_PATTERN, key):
         raise InvalidInputError(
             f"{key[:80]!r} is not a dataset key.",
@@ -104,7 +100,7 @@ def checked_key(key: str) -> str:
 
 
 def checked_split(split: str) -> str:
-    """The split name itself if it can only name a split."""
+    """Return the split name if it is valid."""
     if not re.fullmatch(SPLIT_PATTERN, split):
         raise InvalidInputError(
             f"{split[:80]!r} is not a split name.",
@@ -122,7 +118,7 @@ class _Frozen(BaseModel):
 
 
 class Distribution(_Frozen):
-    """How a quantity spreads over the rows."""
+    """The distribution of a quantity over the rows."""
 
     mean: float
     p50: float
@@ -131,7 +127,7 @@ class Distribution(_Frozen):
 
 
 class SplitStatistics(_Frozen):
-    """What a split looks like."""
+    """Statistics of a split."""
 
     num_rows: int
     num_prompts: int
@@ -165,7 +161,7 @@ class SplitFile(_Frozen):
 
 
 class RemovedPair(_Frozen):
-    """One row that was left out, and the row or eval item that is the reason."""
+    """One removed row, and the row or eval item that is the reason."""
 
     trace_id: UUID
     because_of: str
@@ -174,7 +170,7 @@ class RemovedPair(_Frozen):
 
 
 class Removal(_Frozen):
-    """How many rows left for one reason, with the first examples."""
+    """Rows removed for one reason, with the first examples."""
 
     reason: RemovalReason
     num_rows: int
@@ -182,7 +178,7 @@ class Removal(_Frozen):
 
 
 class Overlap(_Frozen):
-    """A row that an eval set also asks."""
+    """A row that overlaps with an eval set."""
 
     trace_id: UUID
     evalset: str
@@ -200,7 +196,7 @@ class CheckedEvalSet(_Frozen):
 
 
 class ContaminationReport(_Frozen):
-    """What the comparison with the eval sets found, and what was decided."""
+    """The overlaps with the eval sets, and the decision about them."""
 
     evalsets: tuple[CheckedEvalSet, ...]
     verdict: Literal["clean", "allowed", "removed"]
@@ -210,14 +206,14 @@ class ContaminationReport(_Frozen):
 
 
 class ParentDataset(_Frozen):
-    """The dataset that this one continues."""
+    """The parent dataset."""
 
     dataset_key: str
     content_hash: str
 
 
 class DatasetLineage(_Frozen):
-    """Where the rows come from. The filters and the seed are in the spec."""
+    """The lineage of the rows. The filters and the seed are in the spec."""
 
     parent: ParentDataset | None = None
     linter_version: str | None = None
@@ -225,7 +221,7 @@ class DatasetLineage(_Frozen):
 
 
 class DatasetManifest(_Frozen):
-    """The identity card of a dataset directory, written last: its presence means the dataset is complete."""
+    """The manifest of a dataset directory. It is written last, so a dataset with a manifest is complete."""
 
     manifest_version: Literal["1.0"] = "1.0"
     dataset_key: str
@@ -250,7 +246,7 @@ class DatasetManifest(_Frozen):
 
 
 class BuildOutcome(_Frozen):
-    """What a build did: made the dataset, or found it there with the same content."""
+    """The result of a build: the dataset was created, or exists with the same content."""
 
     dataset_key: str
     status: Literal["created", "unchanged"]
@@ -270,7 +266,7 @@ class DatasetSummary(_Frozen):
 
 
 def summarise(manifest: DatasetManifest) -> DatasetSummary:
-    """The line of a manifest in a list."""
+    """The summary of a manifest for lists."""
     return DatasetSummary(
         dataset_key=manifest.dataset_key,
         content_hash=manifest.content_hash,
@@ -296,21 +292,21 @@ CHECKER_NAMES: tuple[CheckerName, ...] = get_args(CheckerName)
 Section = Literal["core", "trace_sensitive", "edge_case"]
 Difficulty = Literal["easy", "medium", "hard"]
 
-_OF_EVERY_ITEM = frozenset({"id", "prompt", "expected_answer", "section", "category", "difficulty"})
+_REQUIRED_FIELDS = frozenset({"id", "prompt", "expected_answer", "section", "category", "difficulty"})
 
 
 class GymTask(BaseModel):
-    """What reasoning-gym needs to verify an answer to one of its own entries."""
+    """The data that reasoning-gym needs to verify an answer to one of its entries."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     name: Annotated[Text, Field(max_length=128)]
-    """Of the task, e.g. `chain_sum`."""
+    """Name of the task, e.g. `chain_sum`."""
     entry: dict[str, JsonValue]
     """The entry itself: question, answer and metadata."""
 
 
 class EvalItem(BaseModel):
-    """One question and the answer that counts as right."""
+    """One question and its expected answer."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     id: Annotated[Text, Field(max_length=128)]
@@ -321,9 +317,9 @@ class EvalItem(BaseModel):
     category: Annotated[Text, Field(max_length=64)] = "general"
     difficulty: Difficulty = "medium"
     answer_type: CheckerName | None = None
-    """What decides whether an answer is right. None: chosen by the expected answer's form."""
+    """The checker for the answer. None: chosen by the form of the expected answer."""
     accepted_answers: tuple[Annotated[Text, Field(max_length=MAX_ANSWER_CHARS)], ...] = ()
-    """Other answers that are right as well."""
+    """Other correct answers."""
     choices: tuple[Annotated[Text, Field(max_length=MAX_ANSWER_CHARS)], ...] = ()
     """The texts of options A, B, C, …; the expected answer is a letter or one of the texts."""
     task: GymTask | None = None
@@ -339,22 +335,22 @@ class EvalItem(BaseModel):
 
 
 def item_json(item: EvalItem) -> str:
-    """The one text of an item: a line of an eval set file, in the order of the fields.
+    """The canonical JSON of an item: a line of an eval set file, in the order of the fields.
 
-    What every item has is always written; what few items need, only where it is given.
+    Fields that every item has are always written, optional fields only if they are set.
     """
     values = item.model_dump(mode="json")
     defaults = EvalItem.model_fields
     kept = {
         name: value
         for name, value in values.items()
-        if name in _OF_EVERY_ITEM or getattr(item, name) != defaults[name].default
+        if name in _REQUIRED_FIELDS or getattr(item, name) != defaults[name].default
     }
     return json.dumps(kept, ensure_ascii=False)
 
 
 def evalset_hash(items: Iterable[EvalItem]) -> str:
-    """SHA-256 of the items in their order: equal hashes mean that the same questions were asked."""
+    """SHA-256 of the items in their order: equal hashes mean equal questions."""
     digest = hashlib.sha256()
     for item in items:
         digest.update(item_json(item).encode("utf-8") + b"\n")

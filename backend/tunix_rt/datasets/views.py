@@ -1,4 +1,4 @@
-"""Datasets in the terminal."""
+"""Terminal output for datasets."""
 
 from tunix_rt.base.terminal.output import counted, note, print_table, say
 from tunix_rt.datasets.diff import DatasetDiff
@@ -10,16 +10,16 @@ _HASH_CHARS = 12
 
 
 def print_outcome(outcome: BuildOutcome) -> None:
-    """What a build did."""
+    """Print the result of a build."""
     if outcome.status == "unchanged":
-        say(f"{outcome.dataset_key} is there already with the same content; nothing was changed.")
+        say(f"{outcome.dataset_key} already exists with the same content; nothing was changed.")
     else:
         say(f"Built {outcome.dataset_key}.")
     print_manifest(outcome.manifest)
 
 
 def print_manifest(manifest: DatasetManifest) -> None:
-    """What a dataset holds."""
+    """Print the contents of a dataset."""
     say(f"{counted(manifest.num_rows, 'row')} of {manifest.num_considered:,} considered")
     say(f"content {manifest.content_hash}")
     print_table(
@@ -37,14 +37,14 @@ def print_manifest(manifest: DatasetManifest) -> None:
         ],
     )
     for removal in manifest.removed:
-        say(f"left out {removal.num_rows:,} ({removal.reason})")
+        say(f"removed {removal.num_rows:,} ({removal.reason})")
     report = manifest.contamination
     say(
         f"contamination: {report.verdict}, {report.num_overlapping_rows} overlapping rows, "
         f"{len(report.evalsets)} eval sets compared"
     )
     if manifest.lineage.parent:
-        say(f"continues {manifest.lineage.parent.dataset_key}")
+        say(f"parent {manifest.lineage.parent.dataset_key}")
     for warning in manifest.warnings:
         note(f"warning: {warning}")
 
@@ -56,7 +56,7 @@ def _spread(distribution: Distribution | None) -> str:
 
 
 def print_list(page: DatasetList) -> None:
-    """One line a dataset."""
+    """Print one line per dataset."""
     for key in page.damaged:
         note(f"damaged: {key}; remove it with: tunix-rt data delete {key}")
     if not page.data:
@@ -79,7 +79,7 @@ def print_list(page: DatasetList) -> None:
 
 
 def print_rows(page: RowPage) -> None:
-    """One line a row."""
+    """Print one line per row."""
     print_table(
         ("row", "trace", "question", "steps", "answer"),
         [
@@ -98,9 +98,9 @@ def print_rows(page: RowPage) -> None:
 
 
 def print_diff(diff: DatasetDiff) -> None:
-    """Counts of all changes, and examples of each."""
+    """Print the counts of all changes, with examples."""
     if diff.identical:
-        say(f"{diff.base} and {diff.other} hold the same rows.")
+        say(f"{diff.base} and {diff.other} have the same rows.")
         return
     print_table(
         ("change", "number"),
@@ -108,7 +108,7 @@ def print_diff(diff: DatasetDiff) -> None:
             ("rows in both", f"{diff.num_unchanged:,}"),
             ("rows added", f"{diff.num_added:,}"),
             ("rows removed", f"{diff.num_removed:,}"),
-            ("questions with other answers", f"{diff.num_answers_changed:,}"),
+            ("questions with different answers", f"{diff.num_answers_changed:,}"),
             ("questions in another split", f"{diff.num_splits_moved:,}"),
         ],
         title=f"{diff.base} -> {diff.other}",
@@ -124,7 +124,7 @@ def print_diff(diff: DatasetDiff) -> None:
 
 
 def print_verdict(verdict: DatasetVerdict) -> None:
-    """Intact, or everything that is not."""
+    """Print whether a dataset is intact, and its problems."""
     if verdict.intact:
         num_rows = counted(verdict.num_rows, "row")
         say(f"{verdict.dataset_key} is intact: {num_rows}, content {verdict.content_hash}")

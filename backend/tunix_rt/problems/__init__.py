@@ -1,1 +1,1 @@
-"""Generators of verifiable worked problems: traces and eval items made by code."""
+"""Generators of verifiable worked problems for traces and eval items."""

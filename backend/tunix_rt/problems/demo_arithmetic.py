@@ -1,8 +1,8 @@
 """The demo's digit-by-digit sums and their held-out questions.
 
-A pair of operands is held out exactly when a checksum of its four digits is 0: one pair in ten. So no
-held-out pair is in training, and yet every step of its work is, with other neighbours: the questions can be
-answered by whoever learned the method, and by nobody who learned the pairs by heart.
+A pair of operands is held out when a checksum of its four digits is 0, which is one pair in ten. No held-out
+pair is in the training traces, but each of its steps is, next to other steps: a model that learned the method
+can answer the held-out questions, and a model that memorized pairs cannot.
 """
 
 from collections import Counter
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from operator import itemgetter
 
 from tunix_rt.datasets.types import EvalItem
-from tunix_rt.problems.family import Dice, Worked, worked_trace
+from tunix_rt.problems.family import Problem, SeededRandom, problem_trace
 from tunix_rt.traces.types import Trace
 
 DEMO_DATASET = "demo-arithmetic-v2"
@@ -25,33 +25,33 @@ Question = tuple[int, str, int]
 
 def demo_traces() -> Iterator[Trace]:
     """The training traces, each question once."""
-    for question in _chosen(NUM_TRAIN_TRACES, held_out=False):
-        yield worked_trace(worked_question(question), {"source": DEMO_DATASET, "category": "arithmetic"})
+    for question in _select(NUM_TRAIN_TRACES, held_out=False):
+        yield problem_trace(worked_question(question), {"source": DEMO_DATASET, "category": "arithmetic"})
 
 
 def demo_held_out_items() -> Iterator[EvalItem]:
     """The held-out questions, none of whose operand pairs is in the training traces."""
-    for number, question in enumerate(_chosen(NUM_HELD_OUT_ITEMS, held_out=True), start=1):
-        worked = worked_question(question)
+    for number, question in enumerate(_select(NUM_HELD_OUT_ITEMS, held_out=True), start=1):
+        problem = worked_question(question)
         yield EvalItem(
             id=f"demo-heldout-{number:03d}",
-            prompt=worked.prompt,
-            expected_answer=worked.answer,
+            prompt=problem.prompt,
+            expected_answer=problem.answer,
             section="core",
             category="arithmetic",
-            difficulty=worked.difficulty,
+            difficulty=problem.difficulty,
         )
 
 
 def is_held_out(question: Question) -> bool:
     """Whether the checksum of the operands' digits is 0."""
     left, _, right = question
-    # No factor shares a divisor with 10: each digit decides.
+    # Every factor is coprime to 10, so each digit affects the checksum.
     return (left // 10 + 3 * (left % 10) + 7 * (right // 10) + 9 * (right % 10)) % 10 == 0
 
 
-def worked_question(question: Question) -> Worked:
-    """Ones first, then tens with the carry or the borrow, then the whole.
+def worked_question(question: Question) -> Problem:
+    """Solve the ones, then the tens with the carry or borrow, then state the result.
 
     Example:
         47 + 38 -> "7 + 8 = 15, write 5, carry 1." "4 + 3 + 1 = 8." "47 + 38 = 85."
@@ -59,7 +59,7 @@ def worked_question(question: Question) -> Worked:
     left, sign, right = question
     ones, tens = _sum_steps(left, right) if sign == "+" else _difference_steps(left, right)
     result = left + right if sign == "+" else left - right
-    return Worked(
+    return Problem(
         prompt=f"What is {left} {sign} {right}?",
         steps=(("ones", ones), ("tens", tens), ("answer", f"{left} {sign} {right} = {result}.")),
         answer=str(result),
@@ -85,24 +85,24 @@ def _difference_steps(left: int, right: int) -> tuple[str, str]:
     return borrowed, f"{tens_difference} - 1 = {left // 10 - right // 10 - 1}."
 
 
-def _chosen(count: int, *, held_out: bool) -> list[Question]:
-    """Half sums, half differences that are not negative, in random order."""
+def _select(count: int, *, held_out: bool) -> list[Question]:
+    """Half sums, half non-negative differences, in random order."""
     pairs = [(left, right) for left in OPERANDS for right in OPERANDS]
     sums: list[Question] = [(left, "+", right) for left, right in pairs]
     differences: list[Question] = [(left, "-", right) for left, right in pairs if left >= right]
-    dice = Dice(DEMO_SEED)
+    rng = SeededRandom(DEMO_SEED)
     halves = [
-        _spread([question for question in pool if is_held_out(question) == held_out], dice)[: count // 2]
+        _spread([question for question in pool if is_held_out(question) == held_out], rng)[: count // 2]
         for pool in (sums, differences)
     ]
-    return dice.shuffled(halves[0] + halves[1])
+    return rng.shuffled(halves[0] + halves[1])
 
 
-def _spread(pool: list[Question], dice: Dice) -> list[Question]:
-    """In random order, but each step with tens for the first time before any for the second time."""
+def _spread(pool: list[Question], rng: SeededRandom) -> list[Question]:
+    """Random order in which every tens step occurs once before any of them occurs twice."""
     times: Counter[str] = Counter()
     ordered = []
-    for question in dice.shuffled(pool):
+    for question in rng.shuffled(pool):
         [_, (_, tens), _] = worked_question(question).steps
         times[tens] += 1
         ordered.append((times[tens], question))

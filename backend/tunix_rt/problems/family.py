@@ -1,4 +1,4 @@
-"""Worked problem, problem family, seeded draws, numbers and nouns in English."""
+"""Problem problem, problem family, seeded draws, numbers and nouns in English."""
 
 import hashlib
 from collections.abc import Callable, Sequence
@@ -14,40 +14,40 @@ T = TypeVar("T")
 
 
 def derived_seed(*parts: object) -> int:
-    """One seed from what names an item, so that items do not depend on how many came before them."""
+    """A seed made of an item's name, so that an item does not depend on how many came before it."""
     text = "/".join(str(part) for part in parts)
     return int.from_bytes(hashlib.sha256(text.encode("utf-8")).digest()[:8], "big")
 
 
-class Dice:
-    """Draws made from `Random.random()` alone: the one method whose sequence Python promises to keep."""
+class SeededRandom:
+    """Random choices that use only `Random.random()`, the one method whose sequence Python keeps stable."""
 
     def __init__(self, seed: int) -> None:
         self._random = Random(seed)
 
-    def between(self, low: int, high: int) -> int:
-        """A whole number from low to high, both included."""
+    def randint(self, low: int, high: int) -> int:
+        """An integer from low to high, both included."""
         return low + int(self._random.random() * (high - low + 1))
 
-    def pick(self, items: Sequence[T]) -> T:
+    def choice(self, items: Sequence[T]) -> T:
         """One of the items."""
-        return items[self.between(0, len(items) - 1)]
+        return items[self.randint(0, len(items) - 1)]
 
     def sample(self, items: Sequence[T], size: int) -> list[T]:
-        """That many different items, in random order."""
+        """`size` distinct items in random order."""
         return self.shuffled(items)[:size]
 
     def shuffled(self, items: Sequence[T]) -> list[T]:
         """The items in random order (Fisher-Yates)."""
         result = list(items)
         for last in range(len(result) - 1, 0, -1):
-            other = self.between(0, last)
+            other = self.randint(0, last)
             result[last], result[other] = result[other], result[last]
         return result
 
     def chance(self, percent: int) -> bool:
-        """True in about that many of a hundred draws."""
-        return self.between(1, 100) <= percent
+        """True with a probability of `percent` %."""
+        return self.randint(1, 100) <= percent
 
 
 NAMES = (
@@ -58,14 +58,14 @@ NAMES = (
 
 @dataclass(frozen=True)
 class Noun:
-    """A countable noun with both its forms."""
+    """A countable noun in singular and plural."""
 
     one: str
     many: str
 
 
 def noun(one: str, many: str = "") -> Noun:
-    """A noun; the plural is made with -s unless given."""
+    """A noun; the plural ends in -s unless it is given."""
     return Noun(one, many or f"{one}s")
 
 
@@ -110,11 +110,6 @@ def decimal(value: Fraction | int) -> str:
     raise ValueError(f"{value} has no short exact decimal")
 
 
-def fraction(value: Fraction) -> str:
-    """A fraction in lowest terms: `3/4`, or `2` for a whole number."""
-    return str(value)
-
-
 def listed(items: Sequence[str], joiner: str = "and") -> str:
     """`a`, `a and b`, `a, b and c`."""
     if len(items) == 1:
@@ -123,7 +118,7 @@ def listed(items: Sequence[str], joiner: str = "and") -> str:
 
 
 def with_article(word: str) -> str:
-    """`an umbrella`, `a tent`: enough for the nouns used here."""
+    """`an umbrella`, `a tent`; sufficient for the nouns used here."""
     return f"{'an' if word[0] in 'aeiou' else 'a'} {word}"
 
 
@@ -137,8 +132,8 @@ Category = Literal["reasoning", "synthetic", "golden_style", "edge_case"]
 
 
 @dataclass(frozen=True)
-class Worked:
-    """A question, its typed steps and its answer, all right by construction."""
+class Problem:
+    """A question, its typed steps and its answer, all correct by construction."""
 
     prompt: str
     steps: tuple[tuple[str, str], ...]
@@ -149,24 +144,26 @@ class Worked:
 
 @dataclass(frozen=True)
 class Family:
-    """A kind of problem that can be made in many versions."""
+    """A kind of problem with many instances."""
 
     name: str
     topic: str
     category: Category
-    make: Callable[[Dice], Worked]
+    generate: Callable[[SeededRandom], Problem]
 
 
-def worked_trace(worked: Worked, meta: dict[str, Any]) -> Trace:
+def problem_trace(problem: Problem, meta: dict[str, Any]) -> Trace:
     """The trace of a worked problem, its steps numbered from 0."""
     return Trace(
-        prompt=worked.prompt,
-        steps=tuple(TraceStep(i=i, type=kind, content=text) for i, (kind, text) in enumerate(worked.steps)),
-        final_answer=worked.answer,
-        meta={**meta, "difficulty": worked.difficulty},
+        prompt=problem.prompt,
+        steps=tuple(TraceStep(i=i, type=kind, content=text) for i, (kind, text) in enumerate(problem.steps)),
+        final_answer=problem.answer,
+        meta={**meta, "difficulty": problem.difficulty},
     )
 
 
-def families(topic: str, category: Category, *makers: Callable[[Dice], Worked]) -> tuple[Family, ...]:
-    """One family per maker, named after it."""
-    return tuple(Family(maker.__name__, topic, category, maker) for maker in makers)
+def families(
+    topic: str, category: Category, *generators: Callable[[SeededRandom], Problem]
+) -> tuple[Family, ...]:
+    """One family per generator, named after it."""
+    return tuple(Family(generate.__name__, topic, category, generate) for generate in generators)

@@ -1,4 +1,4 @@
-"""Draw traces from named families or reasoning-gym tasks, each prompt once."""
+"""Generate traces from named families or reasoning-gym tasks, with distinct prompts."""
 
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
@@ -16,7 +16,7 @@ from tunix_rt.problems.families.money import MONEY, RATES
 from tunix_rt.problems.families.number_theory import NUMBER_THEORY, SEQUENCES
 from tunix_rt.problems.families.stories import WORD_PROBLEMS
 from tunix_rt.problems.families.text import GOLDEN_STYLE, TEXT_WORK
-from tunix_rt.problems.family import Dice, Family, Worked, derived_seed, worked_trace
+from tunix_rt.problems.family import Family, Problem, SeededRandom, derived_seed, problem_trace
 from tunix_rt.problems.gym import GYM_STEPS, gym_traces
 from tunix_rt.traces.types import Trace, normalised_prompt
 
@@ -33,25 +33,25 @@ _MAX_ATTEMPTS = 200
 def generate(
     families: Sequence[str] | None, count: int, seed: int, *, source: str = DEFAULT_SOURCE
 ) -> Iterator[Trace]:
-    """That many traces with distinct prompts, the families taking turns.
+    """Generate `count` traces with distinct prompts, one family after the other in rotation.
 
-    The same arguments give the same traces on every machine. A family that has no new prompt left drops
-    out; when none is left, InvalidInputError says how many traces there can be.
+    The same arguments give the same traces on every machine. A family that has no new prompt left is
+    skipped; when none is left, InvalidInputError reports how many distinct prompts there are.
 
     Args:
-        families: names out of FAMILIES, or None for all of them.
+        families: names from FAMILIES, or None for all of them.
         count: how many traces.
-        seed: any whole number.
-        source: what `meta.source` says.
+        seed: any integer.
+        source: the `meta.source` of the traces.
     """
     if count < 1:
         raise InvalidInputError(f"Cannot generate {count} traces.", next_step="Ask for at least 1.")
     chosen = list(FAMILIES) if families is None else families
-    return _taking_turns([known_family(name) for name in chosen], count, seed, source)
+    return _rotate([known_family(name) for name in chosen], count, seed, source)
 
 
 def known_family(name: str) -> Family:
-    """The family of that name; an unknown one is an error with the closest names."""
+    """The family of this name. An unknown name is an error that suggests the closest ones."""
     if name in FAMILIES:
         return FAMILIES[name]
     close = get_close_matches(name, FAMILIES, n=3)
@@ -59,28 +59,28 @@ def known_family(name: str) -> Family:
     raise InvalidInputError(f"There is no generator named {name!r}.", next_step=hint)
 
 
-def _taking_turns(families: list[Family], count: int, seed: int, source: str) -> Iterator[Trace]:
+def _rotate(families: list[Family], count: int, seed: int, source: str) -> Iterator[Trace]:
     seen: set[str] = set()
-    turns = list(dict.fromkeys(families))
+    queue = list(dict.fromkeys(families))
     while len(seen) < count:
-        if not turns:
+        if not queue:
             raise InvalidInputError(
                 f"The chosen generators have only {len(seen)} distinct prompts, not {count}.",
                 next_step="Ask for fewer traces, or choose more generators.",
             )
-        family = turns.pop(0)
+        family = queue.pop(0)
         trace = _new_trace(family, seed, len(seen), source, seen)
         if trace is not None:
-            turns.append(family)
+            queue.append(family)
             seen.add(normalised_prompt(trace.prompt))
             yield trace
 
 
 def _new_trace(family: Family, seed: int, index: int, source: str, seen: set[str]) -> Trace | None:
     for attempt in range(_MAX_ATTEMPTS):
-        worked = family.make(Dice(derived_seed(seed, family.name, index, attempt)))
-        if normalised_prompt(worked.prompt) not in seen:
-            return worked_trace(worked, _meta(family, seed, index, source))
+        problem = family.generate(SeededRandom(derived_seed(seed, family.name, index, attempt)))
+        if normalised_prompt(problem.prompt) not in seen:
+            return problem_trace(problem, _meta(family, seed, index, source))
     return None
 
 
@@ -95,24 +95,24 @@ def _meta(family: Family, seed: int, index: int, source: str) -> dict[str, Any]:
     }
 
 
-__all__ = ["DEFAULT_SOURCE", "FAMILIES", "Family", "Worked", "generate", "known_family"]
+__all__ = ["DEFAULT_SOURCE", "FAMILIES", "Family", "Problem", "generate", "known_family"]
 
 GYM_PREFIX = "gym:"
 
 
 class GeneratorInfo(BaseModel):
-    """What `traces generate --list` shows of a task."""
+    """A task in the output of `traces generate --list`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     name: str
     topic: str
     category: str
     extra: str = ""
-    """The optional extra that the task needs; empty when it needs none."""
+    """The optional extra that the task needs; empty if none."""
 
 
 def list_generators() -> list[GeneratorInfo]:
-    """All tasks that can be generated; needs no optional extra."""
+    """All tasks that can be generated. Listing them needs no optional extra."""
     own = [GeneratorInfo(name=f.name, topic=f.topic, category=f.category) for f in FAMILIES.values()]
     gym = [
         GeneratorInfo(name=f"{GYM_PREFIX}{name}", topic="reasoning_gym", category="reasoning", extra="gym")
@@ -122,12 +122,12 @@ def list_generators() -> list[GeneratorInfo]:
 
 
 def generate_traces(tasks: Sequence[str] | None, count: int, seed: int) -> Iterator[Trace]:
-    """That many traces, shared evenly between the tasks; the same arguments give the same traces.
+    """Generate `count` traces, divided evenly among the tasks; the same arguments give the same traces.
 
     Args:
-        tasks: names of our generators and `gym:NAME` of reasoning-gym tasks, or None for all of ours.
-        count: how many traces in all.
-        seed: any whole number.
+        tasks: built-in generators and `gym:NAME` for reasoning-gym tasks, or None for all built-in ones.
+        count: total number of traces.
+        seed: any integer.
 
     Example:
         generate_traces(["column_addition", "gym:gsm_symbolic"], 10, seed=1) -> 5 of each

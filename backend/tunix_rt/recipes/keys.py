@@ -1,4 +1,4 @@
-"""The keys as data, for docs, errors and suggestions."""
+"""The recipe keys as data for docs, error messages and suggestions."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ _TYPE_NAMES = {
 
 @dataclass(frozen=True)
 class RecipeKey:
-    """One key: where it stands, what it may be, what it is when nobody says."""
+    """One key with its allowed values, default and meaning."""
 
     path: str
     """Dotted, e.g. `training.learning_rate`."""
@@ -39,7 +39,7 @@ class RecipeKey:
     default: Any
     meaning: str
     only_with: str | None = None
-    """Name of the optimizer that has the key; None: it does not depend on one."""
+    """Name of the optimizer that the key belongs to; None for all others."""
     is_section: bool = False
 
     @property
@@ -65,7 +65,7 @@ def _keys_of(
 ) -> Iterator[RecipeKey]:
     for name, field in model["properties"].items():
         if "const" in field:
-            continue  # The name of a variant: one key for all of them, yielded with their section.
+            continue  # The name of a variant: one key for all variants, yielded with their section.
         path = f"{prefix}{name}"
         models = [definitions[reference] for reference in _references(field)]
         yield RecipeKey(
@@ -90,7 +90,7 @@ def _variant_key(path: str, field: Mapping[str, Any], variants: list[str]) -> Re
         allowed=_in_words({"enum": variants}),
         is_required=False,
         default=field["default"]["name"],
-        meaning="Which one.",
+        meaning="Name of the optimizer.",
     )
 
 
@@ -119,7 +119,7 @@ _MAX_VALUE_LETTERS = 60
 
 
 def recipe_error(error: ValidationError, *, what: str) -> InvalidInputError:
-    """The error that a person sees: every problem with its dotted key and what is allowed there."""
+    """The error for users: every problem with its dotted key and the allowed values."""
     problems = list(dict.fromkeys(_problem(details) for details in error.errors(include_url=False)))
     return InvalidInputError(
         f"{what} is not a recipe that can run: {first_problems(problems)}.",
@@ -128,7 +128,7 @@ def recipe_error(error: ValidationError, *, what: str) -> InvalidInputError:
 
 
 def unknown_key(path: str) -> str:
-    """Say that a key does not exist, and which one may have been meant.
+    """The message that a key does not exist, with the closest existing one.
 
     Example:
         "training.num_stepz" -> "training.num_stepz is not a key (did you mean training.num_steps?)"
@@ -136,16 +136,16 @@ def unknown_key(path: str) -> str:
     optimizers = [key.only_with for key in recipe_keys() if key.path == path and key.only_with]
     if optimizers:
         return f"{path} is a key of the optimizer {' and '.join(optimizers)} only"
-    meant = _meant(path, recipe_keys())
-    if meant is not None:
-        return f"{path} is not a key (did you mean {meant}?)"
+    closest = _closest_key(path, recipe_keys())
+    if closest is not None:
+        return f"{path} is not a key (did you mean {closest}?)"
     section = path.rpartition(".")[0]
     names = [key.name for key in recipe_keys() if key.path.rpartition(".")[0] == section]
     return f"{path} is not a key (known{' in ' + section if section else ''}: {', '.join(names)})"
 
 
-def _meant(path: str, keys: Iterable[RecipeKey]) -> str | None:
-    """The nearest key: among its neighbours first, then anywhere in the recipe."""
+def _closest_key(path: str, keys: Iterable[RecipeKey]) -> str | None:
+    """The most similar key, first in the same section, then in the whole recipe."""
     section, _, name = path.rpartition(".")
     keys = tuple(keys)
     everywhere = {key.name: key.path for key in reversed(keys)}

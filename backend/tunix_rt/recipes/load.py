@@ -1,7 +1,7 @@
-"""File and flags to the resolved recipe, with every override recorded.
+"""Load a recipe and apply flags, recording every override.
 
-Precedence: defaults, then the file, then `--set` and the other flags. Two of those that ask for different
-values of one key are refused, because one of them would lose in silence.
+Precedence: defaults, then the file, then `--set` and the other flags. Two flags with different values for the
+same key are rejected, because one of them would be ignored silently.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ _OVERRIDES = TypeAdapter(tuple[Override, ...])
 
 
 class Flag(NamedTuple):
-    """A value that a command-line flag gives to a key of the recipe."""
+    """A value that a command-line flag sets."""
 
     value: JsonValue
     reason: str
@@ -27,7 +27,7 @@ class Flag(NamedTuple):
 
 
 class ResolvedRecipe(BaseModel):
-    """The recipe that runs, and how it differs from the file."""
+    """The recipe of a run, and its differences from the file."""
 
     model_config = ConfigDict(frozen=True)
     recipe: Recipe
@@ -45,15 +45,15 @@ class ResolvedRecipe(BaseModel):
 def load_recipe(
     path: Path, *, sets: Sequence[str] = (), flags: Mapping[str, Flag] | None = None
 ) -> ResolvedRecipe:
-    """Read a recipe and apply what the command line says.
+    """Read a recipe and apply the command-line options.
 
     Args:
         path: a YAML recipe, or the `recipe.resolved.json` of a run.
-        sets: `key=value` each, the value in YAML: `training.num_steps=20`, `lora.targets=[q, v]`.
-        flags: dotted key to the value of a flag.
+        sets: `key=value` pairs with the value in YAML: `training.num_steps=20`, `lora.targets=[q, v]`.
+        flags: dotted keys and the values of flags.
 
     Raises:
-        InvalidInputError: The file or a flag says something that no recipe can say.
+        InvalidInputError: The file or a flag is not valid.
     """
     return resolve_recipe(read_values(path), what=path.name, sets=sets, flags=flags)
 
@@ -65,12 +65,12 @@ def resolve_recipe(
     sets: Sequence[str] = (),
     flags: Mapping[str, Flag] | None = None,
 ) -> ResolvedRecipe:
-    """The same, of a recipe that was read already.
+    """Apply the command-line options to the values of a recipe.
 
     Raises:
-        InvalidInputError: The recipe or a flag says something that no recipe can say.
+        InvalidInputError: The recipe or a flag is not valid.
     """
-    # `eval:` with nothing under it is how YAML spells a section of which every key is commented out.
+    # In YAML, a section whose keys are all commented out (`eval:`) is null.
     file = _with_optimizer_as_section({key: value for key, value in values.items() if value is not None})
     earlier = _earlier_overrides(file.pop("overrides", []), what)
     changes = _changes(sets, flags or {})
@@ -82,7 +82,7 @@ def resolve_recipe(
 
 
 def validate_recipe(values: Mapping[str, Any], *, what: str = "the recipe") -> Recipe:
-    """The recipe that these values spell, or an error in its own words."""
+    """The recipe with these values; an invalid one is an `InvalidInputError` that names the keys."""
     try:
         return Recipe.model_validate(values)
     except ValidationError as error:
@@ -90,12 +90,12 @@ def validate_recipe(values: Mapping[str, Any], *, what: str = "the recipe") -> R
 
 
 def read_values(path: Path) -> dict[str, Any]:
-    """What the file of a recipe says, before it is checked."""
+    """The values of a recipe file, before validation."""
     values = parse_yaml(_read_text(path), what=str(path))
     if not isinstance(values, dict):
-        found = "empty" if values is None else "not a mapping of keys"
+        problem = "empty" if values is None else "not a mapping of keys"
         raise InvalidInputError(
-            f"{path} is {found}; a recipe has at least the sections model and training.",
+            f"{path} is {problem}; a recipe needs at least the sections model and training.",
             next_step="Start from a file in training/configs; docs/recipes.md lists every key.",
         )
     return values
@@ -106,20 +106,20 @@ def _read_text(path: Path) -> str:
         return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InvalidInputError(
-            f"{path} is not UTF-8 text (byte {error.start}).", next_step="Save it as UTF-8 and run it again."
+            f"{path} is not UTF-8 text (byte {error.start}).", next_step="Save it as UTF-8 and try again."
         ) from error
     except FileNotFoundError as error:
-        neighbours = [found.name for found in path.parent.glob("[!.]*.yaml")]
-        hint = did_you_mean(path.name, neighbours) if neighbours else "training/configs holds recipes."
+        neighbours = [other.name for other in path.parent.glob("[!.]*.yaml")]
+        hint = did_you_mean(path.name, neighbours) if neighbours else "Recipes are in training/configs."
         raise NotFoundError(f"There is no recipe {path}.", next_step=hint) from error
     except OSError as error:
         raise InvalidInputError(
-            f"The recipe {path} cannot be read: {error.strerror}.", next_step="Give the path of a YAML file."
+            f"The recipe {path} cannot be read: {error.strerror}.", next_step="Pass the path of a YAML file."
         ) from error
 
 
 def _with_optimizer_as_section(values: dict[str, Any]) -> dict[str, Any]:
-    """Spell `optimizer: adafactor` out, so that `--set training.optimizer.…` has a section to go to."""
+    """Expand `optimizer: adafactor` to a section, so that `--set training.optimizer.…` can change it."""
     training = values.get("training")
     if isinstance(training, dict) and isinstance(training.get("optimizer"), str):
         return {**values, "training": {**training, "optimizer": {"name": training["optimizer"]}}}
@@ -137,7 +137,7 @@ def _earlier_overrides(value: Any, what: str) -> tuple[Override, ...]:
 
 
 def _changes(sets: Iterable[str], flags: Mapping[str, Flag]) -> dict[str, Flag]:
-    """All that the command line asks for, one value a key."""
+    """The values from the command line, one per key."""
     changes: dict[str, Flag] = {}
     for key, flag in [*map(_parsed_set, sets), *flags.items()]:
         if key in changes and changes[key].value != flag.value:
@@ -162,7 +162,7 @@ def _parsed_set(text: str) -> tuple[str, Flag]:
 
 def _applied(changes: Mapping[str, Flag], values: dict[str, Any]) -> dict[str, Any]:
     known = {key.path for key in recipe_keys()}
-    # A section goes before the keys inside it, in whichever order they were typed.
+    # A section is applied before the keys inside it, in whatever order they were given.
     for key in sorted(changes, key=lambda key: key.count(".")):
         if key not in known:
             raise InvalidInputError(f"{unknown_key(key)}.", next_step="docs/recipes.md lists every key.")
@@ -171,13 +171,13 @@ def _applied(changes: Mapping[str, Flag], values: dict[str, Any]) -> dict[str, A
 
 
 def _with_value(values: Mapping[str, Any], parts: Sequence[str], value: JsonValue) -> dict[str, Any]:
-    """A copy of `values` with one key changed; sections on the way appear when they are absent."""
+    """A copy of `values` with one key changed; missing sections are added."""
     first, *rest = parts
     inner = {} if values.get(first) is None else values[first]
     if rest and isinstance(inner, dict):
         value = _with_value(inner, rest, value)
     elif rest:
-        value = inner  # No section: the schema will say so.
+        value = inner  # Not a section: validation reports it.
     return {**values, first: value}
 
 
@@ -193,12 +193,12 @@ def _override(
 
 
 def _at(values: Mapping[str, Any], key: str, default: Any) -> Any:
-    found: Any = values
+    value: Any = values
     for part in key.split("."):
-        if not isinstance(found, dict) or part not in found:
+        if not isinstance(value, dict) or part not in value:
             return default
-        found = found[part]
-    return found
+        value = value[part]
+    return value
 
 
 def _reasons(changes: Mapping[str, Flag]) -> str:

@@ -1,7 +1,7 @@
-"""Every section and key of a recipe; Override.
+"""The sections and keys of a recipe.
 
-Importing it needs no accelerator library. Both engines read the same recipe; a key that a mode cannot honour
-is refused here, before anything is loaded.
+Importing this module needs no accelerator library. Both engines read the same recipe; a key that a mode does
+not support is rejected here, before anything is loaded.
 """
 
 from typing import Annotated, Any, Literal
@@ -21,135 +21,135 @@ QuantizationFormat = Literal["nf4", "int8"]
 AxisSize = Annotated[int, Field(ge=1)] | Literal["auto"]
 
 VALIDATION = "validation"
-"""The split that is validated on when the recipe names none."""
+"""The default validation split."""
 
 Positive = Annotated[int, Field(ge=1)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 
 
 class _Section(BaseModel):
-    # Strict: `true` is no number and "8" is no count, whoever wrote it.
+    # Strict: `true` is not a number and "8" is not a count.
     model_config = ConfigDict(
         frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True, allow_inf_nan=False
     )
 
 
 class ModelSection(_Section):
-    """Which weights are trained."""
+    """The model to train."""
 
     name: Annotated[str, Field(min_length=1)]
     """A built-in model (`tiny-gemma`), a local directory in the Hugging Face layout, or a hub id."""
     revision: str | None = None
-    """Branch, tag or commit of a hub id. None: its default branch."""
+    """Branch, tag or commit of a hub id. None: the default branch."""
     weights: Literal["pretrained", "random"] = "pretrained"
-    """`random` starts from seeded random weights: built-in models, smoke runs, benchmarks."""
+    """`random` initializes the weights from the seed, for built-in models, smoke runs and benchmarks."""
     tokenizer: str | None = None
-    """Built-in name, directory or hub id. None: the model's own."""
+    """Built-in name, local directory or hub id. None: the tokenizer of the model."""
 
 
 class DataSection(_Section):
-    """Which rows are trained on, and how they fill the batches."""
+    """The training data, and how examples are batched."""
 
     dataset: Annotated[str, Field(pattern=KEY_PATTERN)] | None = None
-    """Key of a dataset, e.g. `dev-reasoning-v2`. None: must be given with --dataset."""
+    """Key of a dataset, e.g. `dev-reasoning-v2`. None: --dataset is required."""
     split: Annotated[str, Field(pattern=SPLIT_PATTERN)] = "train"
-    """The split that is trained on."""
+    """The training split."""
     row_length: Annotated[int, Field(ge=2, le=1_048_576)] = 512
-    """Tokens per row. No example is ever cut to fit."""
+    """Sequence length in tokens. Examples are never truncated."""
     packing: bool = True
-    """Fill rows with several examples, each blind to the others. False: one example a row, padded."""
+    """Pack examples into shared rows without attention between them. False: one padded example per row."""
     overlong: Literal["error", "drop"] = "error"
-    """What happens to an example longer than a row: refuse the run, or leave it out and count it."""
+    """Examples longer than a row: refuse the run, or drop and count them."""
     markup: MarkupStyle = DEFAULT_MARKUP
-    """What stands around reasoning and answer."""
+    """Markup that delimits the reasoning and the answer."""
     chat_template: str | None = None
-    """Name of a built-in chat template. None: the tokenizer's own, else the default built-in one."""
+    """Name of a built-in chat template. None: the template of the tokenizer, or else the built-in default."""
 
 
 class AdamW(_Section):
-    """Adam with decoupled weight decay; two moments per weight."""
+    """Adam with decoupled weight decay; keeps two moments per weight."""
 
     name: Literal["adamw"] = "adamw"
     beta1: Annotated[float, Field(ge=0, lt=1)] = 0.9
-    """Decay of the mean of the gradients."""
+    """Exponential decay rate of the first moment."""
     beta2: Annotated[float, Field(ge=0, lt=1)] = 0.999
-    """Decay of the mean of their squares."""
+    """Exponential decay rate of the second moment."""
     epsilon: Annotated[float, Field(gt=0)] = 1e-8
-    """Keeps the division from exploding."""
+    """Added to the denominator for numerical stability."""
     weight_decay: Annotated[float, Field(ge=0)] = 0.0
-    """Decoupled decay of matrices; norms and biases are never decayed."""
+    """Decoupled weight decay, applied to matrices only, not to norms and biases."""
 
 
 class Adafactor(_Section):
-    """Adafactor: one row and one column of second moments per matrix, no first moment."""
+    """Adafactor: factored second moments (one row and one column per matrix) and no first moment."""
 
     name: Literal["adafactor"] = "adafactor"
     decay_rate: Annotated[float, Field(gt=0, le=1)] = 0.8
-    """Exponent with which the memory of the second moments grows."""
+    """Exponent of the second-moment decay schedule."""
     clipping_threshold: Annotated[float, Field(gt=0)] = 1.0
-    """Largest root mean square of an update, before the learning rate."""
+    """Maximum root mean square of an update, before the learning rate is applied."""
     weight_decay: Annotated[float, Field(ge=0)] = 0.0
-    """Decoupled decay of matrices; norms and biases are never decayed."""
+    """Decoupled weight decay, applied to matrices only, not to norms and biases."""
 
 
 Optimizer = Annotated[AdamW | Adafactor, Field(discriminator="name")]
 
 
 class PrecisionSection(_Section):
-    """Which number format each thing has."""
+    """Number formats."""
 
     compute: FloatFormat = "bfloat16"
-    """Activations and matrix products. Norms, softmax and loss are always float32."""
+    """Format of activations and matrix products. Norms, softmax and loss are always float32."""
     weights: FloatFormat = "float32"
-    """Stored weights. float32 in full mode means float32 master weights, cast for compute. In LoRA modes:
-    the frozen weights; adapters are always float32."""
+    """Format of the stored weights. In full mode, float32 means float32 master weights that are cast for
+    compute. In LoRA modes it applies to the frozen weights; adapters are always float32."""
     optimizer_state: FloatFormat = "float32"
-    """Moments of the optimizer. Adafactor's factors are always float32."""
+    """Format of the optimizer moments. The factors of Adafactor are always float32."""
     stochastic_rounding: bool = False
-    """Round bfloat16 weights at random so that small updates move them on average (full mode only)."""
+    """Round bfloat16 weights stochastically, so that small updates are not lost (full mode only)."""
 
 
 class TrainingSection(_Section):
-    """How the weights change."""
+    """The training mode, duration, batch size, optimizer and schedule."""
 
     mode: TrainingMode = "full"
-    """All weights, low-rank adapters, or adapters on quantised weights."""
+    """Train all weights, low-rank adapters, or low-rank adapters on quantized weights."""
     num_epochs: Annotated[float, Field(gt=0)] | None = None
-    """Passes over the rows. Give this or num_steps."""
+    """Passes over the training split. Set this or num_steps."""
     num_steps: Positive | None = None
-    """Optimizer steps. Give this or num_epochs."""
+    """Optimizer steps. Set this or num_epochs."""
     batch_size: Positive = 8
-    """Rows per optimizer step, over all devices."""
+    """Rows per optimizer step, across all devices."""
     gradient_accumulation_steps: Positive = 1
-    """Parts that a batch is computed in, one after the other. The result is that of the whole batch."""
+    """Micro-batches per optimizer step. The result equals that of the whole batch."""
     learning_rate: Annotated[float, Field(gt=0)] = 2e-5
     """Peak learning rate."""
     schedule: Schedule = "cosine"
-    """How the learning rate goes down after the warm-up."""
+    """Learning-rate schedule after the warmup."""
     warmup_steps: Annotated[int, Field(ge=0)] = 0
-    """Steps in which the learning rate rises linearly to its peak."""
+    """Steps of linear warmup to the peak learning rate."""
     final_learning_rate_fraction: Fraction = 0.0
-    """Share of the peak that the schedule goes down to, reached just after the last step."""
+    """Final learning rate as a fraction of the peak, reached just after the last step."""
     optimizer: Optimizer = AdamW()
-    """`adamw` or `adafactor`, by name or with its settings."""
+    """`adamw` or `adafactor`, as a name or as a section with settings."""
     max_grad_norm: Annotated[float, Field(gt=0)] | None = 1.0
-    """Gradients are scaled down to this norm. None: never."""
+    """Gradients are clipped to this global norm. None: no clipping."""
     precision: PrecisionSection = PrecisionSection()
     remat: Remat = "block"
-    """What the backward pass computes again: nothing, all but matrix products, or whole layers."""
+    """What the backward pass recomputes: nothing, everything except matrix products, or whole layers."""
     loss_chunk_tokens: Positive | None = 1024
-    """Tokens whose logits exist at one time. None: all of them, [tokens, vocabulary] in float32."""
+    """Tokens per chunk of the loss. None: all logits at once, [tokens, vocabulary] in float32."""
     attention: AttentionKernel = "auto"
-    """Attention kernel. `auto` takes the fused one of the device where it can serve the model."""
+    """Attention kernel. `auto` selects the fused kernel of the device if it supports the model."""
     donate_buffers: bool = True
-    """Reuse the memory of the old weights and optimizer state for the new ones."""
+    """Donate the buffers of the old weights and optimizer state to the new ones."""
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
-    """Decides the order of rows, random weights, adapters, dropout and stochastic rounding."""
+    """Seed of the row order, random weights, adapters, dropout and stochastic rounding."""
 
     @model_validator(mode="before")
     @classmethod
     def _optimizer_by_name(cls, values: Any) -> Any:
-        """`optimizer: adafactor` is short for `optimizer: {name: adafactor}`; without a name it is AdamW."""
+        """`optimizer: adafactor` is short for `optimizer: {name: adafactor}`; the default name is AdamW."""
         optimizer = values.get("optimizer") if isinstance(values, dict) else None
         if isinstance(optimizer, str):
             return values | {"optimizer": {"name": optimizer}}
@@ -185,12 +185,12 @@ class LoraSection(_Section):
     """Low-rank adapters: W + (alpha / rank) * A B."""
 
     rank: Positive = 16
-    """Width of the adapters."""
+    """Rank of the adapters."""
     alpha: Annotated[float, Field(gt=0)] = 32.0
-    """Strength: the adapter's output is multiplied by alpha / rank."""
+    """Scaling: the output of an adapter is multiplied by alpha / rank."""
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    """Share of the adapter's inputs that are zeroed while training."""
-    # Not strict: YAML has lists, no tuples.
+    """Dropout rate on the adapter inputs during training."""
+    # Not strict: YAML has lists but no tuples.
     targets: Annotated[tuple[LoraTarget, ...], Field(min_length=1, strict=False)] = (
         "q",
         "k",
@@ -200,33 +200,33 @@ class LoraSection(_Section):
         "up",
         "down",
     )
-    """Matrices that get an adapter."""
+    """Projection matrices that get an adapter."""
 
     @model_validator(mode="after")
     def _targets_once(self) -> "LoraSection":
         if len(set(self.targets)) < len(self.targets):
-            raise ValueError("targets names a matrix twice")
+            raise ValueError("targets lists a matrix twice")
         return self
 
 
 class QuantizationSection(_Section):
-    """How qlora stores the frozen matrices of the layers; embeddings and norms stay as they are."""
+    """How qlora quantizes the frozen matrices of the layers. Embeddings and norms are not quantized."""
 
     format: QuantizationFormat = "nf4"
-    """4 bits with normal-float levels, or 8-bit integers."""
+    """4-bit NormalFloat (nf4) or 8-bit integers (int8)."""
     block_size: Annotated[int, Field(ge=8)] = 64
-    """Weights that share one scale."""
+    """Weights per quantization scale."""
 
 
 class ShardingSection(_Section):
-    """The mesh of devices. Exactly one axis may be `auto`: it takes the devices that the others leave."""
+    """The device mesh. At most one axis may be `auto`: it takes the devices that the other axes leave."""
 
     data: AxisSize = 1
-    """Copies of the model, each with its part of the batch."""
+    """Data-parallel replicas of the model; each processes a part of the batch."""
     fsdp: AxisSize = "auto"
-    """Devices that share weights, gradients and optimizer state, each with its part of the batch."""
+    """Shards of weights, gradients and optimizer state; each device processes a part of the batch."""
     tensor: AxisSize = 1
-    """Devices that share every matrix product."""
+    """Tensor-parallel devices over which every matrix product is split."""
 
     @model_validator(mode="after")
     def _one_auto(self) -> "ShardingSection":
@@ -236,16 +236,16 @@ class ShardingSection(_Section):
 
 
 class EvalSection(_Section):
-    """Validation loss while training."""
+    """Validation loss during training."""
 
     every_steps: Positive | None = None
-    """Steps between two validations. None: never."""
+    """Steps between validations. None: never."""
     split: Annotated[str, Field(pattern=SPLIT_PATTERN)] = VALIDATION
-    """The split that is validated on."""
+    """The validation split."""
     max_batches: Positive | None = None
-    """Batches per validation. None: the whole split."""
+    """Maximum batches per validation. None: the whole split."""
     early_stop_patience: Positive | None = None
-    """Stop after this many validations without a better loss. None: never."""
+    """Stop after this many validations without improvement. None: never."""
 
     @model_validator(mode="after")
     def _validation_runs(self) -> "EvalSection":
@@ -259,22 +259,22 @@ class EvalSection(_Section):
 
 
 class OutputSection(_Section):
-    """What the run leaves behind."""
+    """Logs, checkpoints and the exported model."""
 
     log_every_steps: Positive = 1
-    """Steps between two lines of metrics."""
+    """Steps between metrics lines."""
     save_every_steps: Positive | None = None
-    """Steps between two checkpoints. None: one, at the end."""
+    """Steps between checkpoints. None: only at the end."""
     keep_checkpoints: Positive = 2
-    """Newest checkpoints that are kept. The one with the best validation loss is kept as well."""
+    """Latest checkpoints to keep, in addition to the one with the best validation loss."""
     model: Literal["final", "best"] = "final"
-    """Whose weights are exported: the last step's, or those with the best validation loss."""
+    """Weights to export: those of the last step, or those with the best validation loss."""
     merge_adapters: bool = False
-    """Export LoRA as a whole model instead of an adapter."""
+    """Merge LoRA into the base weights and export a full model instead of an adapter."""
 
 
 class Recipe(_Section):
-    """What a run does. Precedence: defaults, then the file, then --set and flags."""
+    """The full configuration of a run. Precedence: defaults, then the file, then --set and flags."""
 
     model: ModelSection
     data: DataSection = DataSection()
@@ -288,15 +288,15 @@ class Recipe(_Section):
     @model_validator(mode="before")
     @classmethod
     def _sections_of_the_mode(cls, values: Any) -> Any:
-        """A mode that uses a section gets its defaults when the file does not mention it."""
+        """Add the default section of a mode when the file does not mention it."""
         if not isinstance(values, dict) or not isinstance(values.get("training"), dict):
             return values
         mode = values["training"].get("mode", "full")
-        wanted = {"lora": ("lora",), "qlora": ("lora", "quantization")}.get(str(mode), ())
-        return {**values, **{name: {} for name in wanted if values.get(name) is None}}
+        required = {"lora": ("lora",), "qlora": ("lora", "quantization")}.get(str(mode), ())
+        return {**values, **{name: {} for name in required if values.get(name) is None}}
 
     @model_validator(mode="after")
-    def _honoured_by_the_mode(self) -> "Recipe":
+    def _supported_by_the_mode(self) -> "Recipe":
         mode = self.training.mode
         if mode == "full" and self.lora is not None:
             raise ValueError(
@@ -304,7 +304,7 @@ class Recipe(_Section):
             )
         if mode != "qlora" and self.quantization is not None:
             raise ValueError(
-                f"training.mode {mode} quantises nothing: remove quantization, or set mode to qlora"
+                f"training.mode {mode} quantizes nothing: remove quantization, or set mode to qlora"
             )
         if self.output.merge_adapters and mode == "full":
             raise ValueError("output.merge_adapters needs training.mode lora or qlora")
@@ -314,7 +314,7 @@ class Recipe(_Section):
 
 
 class Override(BaseModel):
-    """One change between what the recipe says and what runs; stored with the run.
+    """A value of the recipe that was changed for a run; stored with the run.
 
     Example:
         training.num_steps: 500 -> 2, because of --smoke-steps
@@ -324,8 +324,8 @@ class Override(BaseModel):
     key: str
     """Dotted key of the recipe, e.g. `training.num_steps`."""
     recipe_value: JsonValue
-    """What the recipe says, or its default."""
+    """The value in the recipe, or its default."""
     used_value: JsonValue
-    """What runs."""
+    """The value that the run uses."""
     reason: str
-    """Who asked for it: a flag, or an automatic choice in words."""
+    """The flag that set it, or a description of the automatic choice."""

@@ -20,8 +20,8 @@ from tunix_rt.tokenization.tokenizer import Tokenizer
 
 TEMPLATES_DIR = Path(__file__).parent / "templates"
 DEFAULT_TEMPLATE = "tunix-rt"
-# Some templates write today's date. Ours is fixed (Llama's own fallback), so that a dataset gives the same
-# tokens tomorrow.
+# Some templates insert the current date. It is fixed to the fallback of Llama, so that a dataset always has
+# the same tokens.
 TEMPLATE_DATE = datetime(2024, 7, 26)
 
 
@@ -30,7 +30,7 @@ class ChatTemplate:
     """A Jinja chat template, bound to the control tokens of one tokenizer."""
 
     name: str
-    """Where it comes from: `tokenizer`, a built-in name, or a file name."""
+    """The source: `tokenizer`, a built-in name, or a file name."""
     source: str = field(repr=False)
     named_tokens: Mapping[str, str] = field(repr=False)
 
@@ -41,7 +41,7 @@ class ChatTemplate:
 
     @cached_property
     def reacts_to_generation_prompt(self) -> bool:
-        """Whether asking for a generation prompt changes the text at all."""
+        """Whether `add_generation_prompt` changes the rendered text."""
         question = [{"role": "user", "content": "?"}]
         return self.render(question, add_generation_prompt=True) != self.render(
             question, add_generation_prompt=False
@@ -51,7 +51,7 @@ class ChatTemplate:
         """The text of a conversation.
 
         Raises:
-            DataError: The template refuses these messages or fails on them.
+            DataError: The template rejects these messages or fails.
         """
         template = _compiled(self.source, self.name)
         try:
@@ -66,12 +66,12 @@ class ChatTemplate:
 
 
 def builtin_template_names() -> list[str]:
-    """The names that `--template` takes besides a path."""
+    """The names that `--template` accepts besides a path."""
     return sorted(path.stem for path in TEMPLATES_DIR.glob("*.jinja"))
 
 
 def choose_template(tokenizer: Tokenizer, requested: str | None = None) -> ChatTemplate:
-    """The requested built-in template, else the tokenizer's own, else the default built-in one.
+    """The requested built-in template, or the template of the tokenizer, or the built-in default.
 
     Raises:
         NotFoundError: No built-in template has the requested name.
@@ -89,7 +89,7 @@ def choose_template(tokenizer: Tokenizer, requested: str | None = None) -> ChatT
 
 
 def template_from_file(tokenizer: Tokenizer, path: Path) -> ChatTemplate:
-    """A template from a `.jinja` file. For the command line only: paths never come from HTTP clients."""
+    """A template from a `.jinja` file. For the command line only: HTTP clients must not name paths."""
     try:
         source = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -112,7 +112,7 @@ def _compiled(source: str, name: str) -> Template:
 
 @lru_cache(maxsize=1)
 def _environment() -> ImmutableSandboxedEnvironment:
-    """The environment that the published chat templates are written for (that of transformers)."""
+    """The environment of transformers, for which published chat templates are written."""
     environment = ImmutableSandboxedEnvironment(
         trim_blocks=True, lstrip_blocks=True, extensions=[_GenerationBlock, loopcontrols]
     )
@@ -123,7 +123,7 @@ def _environment() -> ImmutableSandboxedEnvironment:
 
 
 class _GenerationBlock(Extension):
-    """`{% generation %}…{% endgeneration %}` writes its body; where the loss goes is decided elsewhere."""
+    """`{% generation %}…{% endgeneration %}` renders its body; it does not affect the loss mask."""
 
     tags = {"generation"}  # noqa: RUF012
 
@@ -133,7 +133,7 @@ class _GenerationBlock(Extension):
 
 
 def _to_json(value: Any, indent: int | None = None) -> str:
-    # Jinja's own filter escapes for HTML, which would put &lt; into prompts.
+    # The filter of Jinja escapes HTML, which would put &lt; into prompts.
     return json.dumps(value, ensure_ascii=False, indent=indent)
 
 
@@ -147,7 +147,7 @@ _WHAT = "writing the tokenizer"
 def save_tokenizer(
     directory: Path, tokenizer: Tokenizer, template: ChatTemplate, *, max_positions: int
 ) -> None:
-    """Write exactly what was trained with: the ids of every text, the control tokens, the chat template."""
+    """Save the tokenizer, its control tokens and the chat template exactly as used in training."""
     with write_atomically(directory / "tokenizer.json", what=_WHAT) as file:
         file.write(tokenizer.fast.to_str(pretty=True).encode("utf-8"))
     write_json_atomically(directory / "tokenizer_config.json", _config(tokenizer, max_positions), what=_WHAT)
@@ -160,7 +160,7 @@ def _config(tokenizer: Tokenizer, max_positions: int) -> dict[str, Any]:
     named = set(tokenizer.named_tokens.values())
     controls = [decoder[token_id].content for token_id in sorted(tokenizer.control_token_ids)]
     return {
-        # Reads tokenizer.json as it is; the classes of the families rebuild parts of it by their own rules.
+        # Loads tokenizer.json unchanged; the classes of model families rebuild parts of it.
         "tokenizer_class": "PreTrainedTokenizerFast",
         **tokenizer.named_tokens,
         "additional_special_tokens": [text for text in controls if text not in named],

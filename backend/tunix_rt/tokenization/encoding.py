@@ -1,12 +1,10 @@
-r"""A trace inside its template as token ids, with the loss mask and the part of every token.
+r"""Encode a trace in its chat template as token ids, with the loss mask and the part of every token.
 
-The JSON of `tunix-rt data xray --json`, the HTTP answer and the HTML page all show this type.
-
-Control tokens count only where the template put them. Their text inside content (a prompt that quotes
-`<end_of_turn>`) is remembered by position, so that it can be encoded as letters.
+Only the control tokens of the template are control tokens. Positions where content contains their text (a
+prompt that quotes `<end_of_turn>`) are recorded, so that it is encoded as plain text.
 
 Training, evaluation and serving give the model the same prompt ids. Prompt and completion are tokenised
-apart, because generation does so:
+separately, as in generation:
 
     <bos><start_of_turn>user\n6*7?<end_of_turn>\n<start_of_turn>model\n   the prompt: masked
     <reasoning>\n6*7=42\n</reasoning>\n<answer>42</answer><end_of_turn>   the completion: trained
@@ -46,18 +44,18 @@ FindingCode = Literal[
     "truncated-answers",
 ]
 
-# Unicode noncharacters: no text that is meant for interchange holds them.
+# Unicode noncharacters, which never occur in text for interchange.
 _STAND_IN = re.compile("\ufdd0([0-9]+)\ufdd1")
 _NONCHARACTERS = "[\ufdd0\ufdd1]"
 
 
 @dataclass(frozen=True)
 class TemplatedText:
-    """Text that a template wrote around content."""
+    """Content rendered with a chat template."""
 
     text: str
     look_alikes: tuple[tuple[int, int], ...] = ()
-    """Spans of content that read like control tokens and are none."""
+    """Spans of content that look like control tokens."""
 
 
 @dataclass(frozen=True)
@@ -65,11 +63,11 @@ class Conversation:
     """One trace inside its chat template."""
 
     prompt: TemplatedText
-    """What generation is given."""
+    """The prompt of generation."""
     completion: TemplatedText
-    """Everything that follows, the end of the turn included."""
+    """Everything after the prompt, including the end of the turn."""
     content_end: int
-    """Where the rendered trace ends in the completion."""
+    """Offset of the end of the rendered trace in the completion."""
     spans: tuple[PartSpan, ...]
     """Parts as offsets into the completion; empty when the template changed the content."""
     problems: frozenset[FindingCode]
@@ -77,54 +75,54 @@ class Conversation:
 
 @dataclass(frozen=True)
 class ConversationBuilder:
-    """Puts traces into one chat template."""
+    """Renders traces with one chat template."""
 
     template: ChatTemplate
     markup: MarkupStyle
     control_tokens: re.Pattern[str] | None
 
     def build(self, trace: Trace) -> Conversation:
-        """The texts of one trace, split where generation would begin.
+        """Render one trace, split at the start of generation.
 
         Raises:
-            DataError: The trace holds the markup itself, or the template refuses it.
+            DataError: The trace contains the markup, or the template rejects it.
         """
         completion = render_completion(trace, self.markup)
         originals: list[str] = []
-        asked = self._with_stand_ins(trace.prompt, originals)
-        # Content cannot hold the markup, so what reads like it is ours and may well be a control token.
-        written = self._with_stand_ins(completion.text, originals, keep=MARKUPS[self.markup].reserved)
-        prompt, rest, problems = self._split(asked, written)
+        prompt_text = self._with_stand_ins(trace.prompt, originals)
+        # Content cannot contain the markup, so a match is real markup and may be a control token.
+        completion_text = self._with_stand_ins(completion.text, originals, keep=MARKUPS[self.markup].reserved)
+        prompt, rest, problems = self._split(prompt_text, completion_text)
         if any(self._is_control_token(original) for original in originals):
             problems.add("special-token-in-content")
-        return _locate_parts(completion, prompt, rest, written, originals, problems)
+        return _locate_parts(completion, prompt, rest, completion_text, originals, problems)
 
     def build_prompt(self, prompt: str) -> TemplatedText:
-        """What generation is given for a prompt: the same text that training masks."""
+        """The text of a prompt for generation, equal to the text that training masks."""
         originals: list[str] = []
         return _restored(self._render_prompt(self._with_stand_ins(prompt, originals)), originals)
 
     def build_messages(self, messages: Sequence[Mapping[str, str]]) -> TemplatedText:
-        """What generation is given for a conversation: one question is the same text as `build_prompt`'s.
+        """The text of a conversation for generation; a single question gives the same text as `build_prompt`.
 
         Raises:
-            DataError: The template refuses the messages, or leaves out one that is not the model's own.
+            DataError: The template rejects the messages, or drops one that the model did not write.
         """
         originals: list[str] = []
-        said = [
+        prepared = [
             {
                 **message,
                 "content": self._with_stand_ins(
                     message["content"],
                     originals,
-                    # What the model wrote itself may hold the markup, which may well be control tokens.
+                    # Messages of the model may contain the markup, which may be control tokens.
                     keep=MARKUPS[self.markup].reserved if message["role"] == "assistant" else (),
                 ),
             }
             for message in messages
         ]
-        rendered = self.template.render(said, add_generation_prompt=True)
-        for number, message in enumerate(said):
+        rendered = self.template.render(prepared, add_generation_prompt=True)
+        for number, message in enumerate(prepared):
             if message["role"] != "assistant" and message["content"].strip() not in rendered:
                 raise DataError(
                     f"The chat template {self.template.name!r} leaves out or changes message {number}, "
@@ -134,44 +132,44 @@ class ConversationBuilder:
         return _restored(rendered, originals)
 
     def build_beginning(self, content: str) -> TemplatedText:
-        """What stands between the prompt and the end of `content`, which begins a completion.
+        """The text from the end of the prompt to the end of `content`, the start of a completion.
 
         Raises:
-            DataError: The template changes the content, or refuses it.
+            DataError: The template changes or rejects the content.
         """
         originals: list[str] = []
-        written = self._with_stand_ins(content, originals, keep=MARKUPS[self.markup].reserved)
-        _, rest, _ = self._split("?", written)
-        before, found, _ = rest.partition(written.strip())
-        if written.strip() and not found:
+        completion = self._with_stand_ins(content, originals, keep=MARKUPS[self.markup].reserved)
+        _, rest, _ = self._split("?", completion)
+        before, match, _ = rest.partition(completion.strip())
+        if completion.strip() and not match:
             raise DataError(
-                f"The chat template {self.template.name!r} changes what a completion says.",
+                f"The chat template {self.template.name!r} changes the content of a completion.",
                 next_step="Choose another template; docs/templates.md lists the built-in ones.",
             )
-        return _restored(before + written.lstrip(), originals)
+        return _restored(before + completion.lstrip(), originals)
 
     def _render_prompt(self, prompt: str) -> str:
         return self.template.render(chat_messages(prompt), add_generation_prompt=True)
 
-    def _split(self, asked: str, written: str) -> tuple[str, str, set[FindingCode]]:
-        """Prompt and completion text, both still with stand-ins, and what is wrong with them."""
+    def _split(self, question: str, answer: str) -> tuple[str, str, set[FindingCode]]:
+        """The prompt and completion texts, both with stand-ins, and their problems."""
         problems: set[FindingCode] = set()
-        prompt = self._render_prompt(asked)
-        whole = self.template.render(chat_messages(asked, written), add_generation_prompt=False)
-        if asked.strip() not in prompt:
+        prompt = self._render_prompt(question)
+        whole = self.template.render(chat_messages(question, answer), add_generation_prompt=False)
+        if question.strip() not in prompt:
             problems.add("template-changes-content")
         if not whole.startswith(prompt):
-            before, found, after = whole.rpartition(written.strip())
-            return before, found + after, problems | {"template-without-generation-prompt"}
+            before, match, after = whole.rpartition(answer.strip())
+            return before, match + after, problems | {"template-without-generation-prompt"}
         rest = whole[len(prompt) :]
-        before, found, _ = rest.partition(written.strip())
-        if found and before.strip():
+        before, match, _ = rest.partition(answer.strip())
+        if match and before.strip():
             is_header = not self.template.reacts_to_generation_prompt
             problems.add("template-without-generation-prompt" if is_header else "template-adds-text")
         return prompt, rest, problems
 
     def _with_stand_ins(self, content: str, originals: list[str], keep: Collection[str] = ()) -> str:
-        """Replace what reads like a control token, so that the template's own can be told from it."""
+        """Replace text that looks like control tokens, to distinguish it from those of the template."""
 
         def stand_in(match: re.Match[str]) -> str:
             if match.group() in keep:
@@ -192,13 +190,13 @@ def _locate_parts(
     content: Completion,
     prompt: str,
     rest: str,
-    written: str,
+    completion: str,
     originals: list[str],
     problems: set[FindingCode],
 ) -> Conversation:
-    """Find the rendered trace in the completion; templates may trim it, and may write around it."""
-    before, found, _ = rest.partition(written.strip())
-    if not found:
+    """Find the rendered trace in the completion; a template may trim it and add text around it."""
+    before, match, _ = rest.partition(completion.strip())
+    if not match:
         return Conversation(
             prompt=_restored(prompt, originals),
             completion=_restored(rest, originals),
@@ -220,7 +218,7 @@ def _locate_parts(
 
 
 def _restored(rendered: str, originals: list[str]) -> TemplatedText:
-    """The text with the original content back in place of the stand-ins."""
+    """Replace the stand-ins with the original content."""
     if not originals:
         return TemplatedText(rendered)
     text, end = "", 0
@@ -247,16 +245,16 @@ ByteArray = NDArray[np.uint8]
 
 @dataclass(frozen=True, eq=False)
 class EncodedExample:
-    """One trace as a model is trained on it. The arrays have one entry a token."""
+    """One trace as a model is trained on it. The arrays have one entry per token."""
 
     text: str
     token_ids: IntArray
     loss_mask: ByteArray
-    """1 where the loss counts: the completion up to and including the end of the turn."""
+    """1 for tokens with loss: the completion up to and including the end of the turn."""
     parts: ByteArray
     """Codes into `PARTS`."""
     ends: IntArray
-    """Where the token ends in `text`: token k shows `text[ends[k - 1] : ends[k]]`."""
+    """End offset of each token in `text`: token k is `text[ends[k - 1] : ends[k]]`."""
     problems: frozenset[FindingCode]
 
     def __len__(self) -> int:
@@ -272,10 +270,10 @@ class TraceEncoder:
     markup: MarkupStyle = DEFAULT_MARKUP
 
     def encode(self, traces: Iterable[Trace]) -> Iterator[EncodedExample]:
-        """The encoded traces, in order and lazily.
+        """Encode traces lazily, in order.
 
         Raises:
-            DataError: A trace holds the markup itself, or the template refuses it.
+            DataError: A trace contains the markup, or the template rejects it.
         """
         remaining = iter(traces)
         while chunk := list(islice(remaining, _CHUNK_SIZE)):
@@ -285,21 +283,21 @@ class TraceEncoder:
             yield from map(self._joined, conversations, prompts, completions)
 
     def encode_prompt(self, prompt: str) -> list[int]:
-        """The ids that generation is given: those that training masks for the same prompt."""
+        """The prompt ids for generation, equal to those that training masks."""
         [tokenized] = self._tokenized([self._conversations.build_prompt(prompt)])
         return [int(token_id) for token_id in tokenized.ids]
 
     def encode_messages(self, messages: Sequence[Mapping[str, str]]) -> list[int]:
-        """The ids that generation is given for a conversation of `{"role", "content"}`.
+        """The prompt ids for a conversation of `{"role", "content"}` messages.
 
         Raises:
-            DataError: The template refuses the messages, or leaves something out.
+            DataError: The template rejects or drops messages.
         """
         [tokenized] = self._tokenized([self._conversations.build_messages(messages)])
         return [int(token_id) for token_id in tokenized.ids]
 
     def encode_beginning(self, content: str) -> list[int]:
-        """The ids of the beginning of a completion, as training tokenises it; nothing ends the turn.
+        """The ids of the start of a completion, tokenised as in training, without an end of turn.
 
         Raises:
             DataError: The template changes the content.
@@ -309,7 +307,7 @@ class TraceEncoder:
 
     @cached_property
     def end_of_turn_id(self) -> int | None:
-        """The token that training teaches as the end, so that generation stops at it; None without one."""
+        """The end-of-turn token, at which generation stops; None if the template has none."""
         [example] = self.encode([trace_from_text_steps("?", ["?"], "?")])
         ends = example.token_ids[example.parts == END_OF_TURN]
         return int(ends[0]) if ends.size else None
@@ -361,10 +359,10 @@ class _TokenizedText:
     ends: IntArray
 
     @classmethod
-    def of(cls, pieces: Sequence[tuple[int, Encoding]]) -> "_TokenizedText":
-        """Join encodings that begin at the given characters of the text."""
-        ids = [token_id for _, encoding in pieces for token_id in encoding.ids]
-        offsets = [(start + a, start + b) for start, encoding in pieces for a, b in encoding.offsets]
+    def of(cls, chunks: Sequence[tuple[int, Encoding]]) -> "_TokenizedText":
+        """Join encodings that start at the given offsets of the text."""
+        ids = [token_id for _, encoding in chunks for token_id in encoding.ids]
+        offsets = [(start + a, start + b) for start, encoding in chunks for a, b in encoding.offsets]
         columns = np.array(offsets, dtype=np.int32).reshape(-1, 2)
         return cls(np.array(ids, dtype=np.int32), columns[:, 0], columns[:, 1])
 
@@ -373,23 +371,23 @@ class _TokenizedText:
 
 
 def _tokenize_guarded(tokenizer: Tokenizer, text: TemplatedText) -> _TokenizedText:
-    """Tokenise a text whose content quotes control tokens: only the template's own become control."""
+    """Tokenise a text whose content quotes control tokens, which stay plain text."""
     pattern = tokenizer.control_token_pattern
     visible = list(text.text)
     for start, end in text.look_alikes:
         visible[start:end] = "\ufdd0" * (end - start)
     controls = [match.span() for match in pattern.finditer("".join(visible))] if pattern else []
-    pieces: list[tuple[int, Encoding]] = []
+    chunks: list[tuple[int, Encoding]] = []
     position = 0
     for start, end in [*controls, (len(text.text), len(text.text))]:
-        pieces.append((position, tokenizer.encode_as_content(text.text[position:start])))
-        pieces += [(start, encoding) for encoding in tokenizer.encode_batch([text.text[start:end]])]
+        chunks.append((position, tokenizer.encode_as_content(text.text[position:start])))
+        chunks += [(start, encoding) for encoding in tokenizer.encode_batch([text.text[start:end]])]
         position = end
-    return _TokenizedText.of(pieces)
+    return _TokenizedText.of(chunks)
 
 
 def _part_codes(conversation: Conversation, completion: _TokenizedText) -> ByteArray:
-    # One more than the text, because `reduceat` wants an index that exists for the end of the last token.
+    # One longer than the text, because `reduceat` needs a valid index for the end of the last token.
     of_characters = np.full(len(conversation.completion.text) + 1, MARKUP, dtype=np.uint8)
     for span in conversation.spans:
         of_characters[span.start : span.end] = PARTS.index(span.part)

@@ -1,4 +1,4 @@
-"""First-fit-decreasing packing, and the batches made of packed rows.
+"""First-fit-decreasing packing, and batches of packed rows.
 
 Two examples of 5 and 4 tokens in a row of 10 (`_` is padding; A and B are trained, Q is prompt):
 
@@ -8,9 +8,9 @@ Two examples of 5 and 4 tokens in a row of 10 (`_` is padding; A and B are train
     targets      Q  A  A  A  Q  B  B  B  _  _
     loss_mask    0  1  1  1  0  1  1  1  0  0
 
-`targets` are the tokens one place to the left, and `loss_mask` belongs to `targets`: the loss of a row is
-the sum of cross_entropy(logits[t], targets[t]) * loss_mask[t], with no shifting by the engine. A token may
-attend to earlier tokens with its own segment id. Segment 0 is padding, whatever id the padding has.
+`targets` are the tokens shifted left by one, and `loss_mask` applies to `targets`: the loss of a row is the
+sum of cross_entropy(logits[t], targets[t]) * loss_mask[t], without shifting in the engine. A token may attend
+to earlier tokens with the same segment id. Segment 0 is padding, whatever the padding id is.
 """
 
 import hashlib
@@ -28,10 +28,10 @@ from tunix_rt.tokenization.encoding import PARTS, EncodedExample
 
 @dataclass(frozen=True, eq=False)
 class RowPlan:
-    """The rows of any epoch. Every epoch has the same number of rows, filled to the same lengths.
+    """The rows of every epoch. All epochs have the same number of rows with the same lengths.
 
-    Packing looks at lengths only, so it is done once over ranks (0 is the longest example); an epoch only
-    decides which example of a length takes which rank, and the order of the rows.
+    Packing depends on lengths only, so it runs once over ranks (0 is the longest example). An epoch only
+    determines the rank of each example among those of equal length, and the order of the rows.
     """
 
     lengths: NDArray[np.int64]
@@ -67,8 +67,8 @@ def first_fit_decreasing(descending: Sequence[int], row_length: int) -> list[lis
         lengths [5, 4, 3, 2], rows of 8 -> [[0, 2], [1, 3]]
     """
     rows: list[list[int]] = []
-    # A tree over the room left in every row that may be opened: a parent holds the most room below it, so
-    # the first row with room is found in log(n) steps.
+    # A tree over the free space of every possible row. Each parent holds the maximum below it, so the first
+    # row with enough space is found in log(n) steps.
     num_leaves = 1 << max(len(descending) - 1, 0).bit_length()
     room = [row_length] * (2 * num_leaves)
     for position, length in enumerate(descending):
@@ -88,7 +88,7 @@ def first_fit_decreasing(descending: Sequence[int], row_length: int) -> list[lis
 
 
 def _shuffled(size: int, seed: int, epoch: int, stream: int) -> NDArray[np.int64]:
-    # Raw bits, sorted: numpy promises the bits of PCG64 for ever, but not what `permutation` makes of them.
+    # Sorted raw bits: numpy guarantees the stream of PCG64, but not the algorithm of `permutation`.
     bits = np.random.PCG64(np.random.SeedSequence([seed, epoch, stream])).random_raw(size)
     return np.argsort(bits, kind="stable")
 
@@ -98,20 +98,20 @@ OverlongPolicy = Literal["error", "drop"]
 _T = TypeVar("_T", bound=np.generic)
 
 _ANSWER = PARTS.index("answer")
-# With one of these, generation would be given another text than training saw.
+# With one of these, the prompt of generation would differ from that of training.
 _UNTRAINABLE = frozenset({"template-without-generation-prompt", "template-changes-content"})
 
 
 @dataclass(frozen=True)
 class BatchSettings:
-    """How examples become rows."""
+    """How examples are arranged in rows."""
 
     row_length: int
     rows_per_batch: int
     packed: bool = True
     seed: int = 0
     overlong: OverlongPolicy = "error"
-    """What happens to an example longer than the row. It is never cut: the answer stands at its end."""
+    """How to handle an example longer than the row. It is never truncated: the answer is at its end."""
 
     def __post_init__(self) -> None:
         if self.row_length < 2 or self.rows_per_batch < 1:
@@ -123,7 +123,7 @@ class BatchSettings:
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Arrays of shape [rows, row_length]; the drawing at the top of this file explains them."""
+    """Arrays of shape [rows, row_length]; see the diagram at the top of this module."""
 
     tokens: NDArray[np.int32]
     targets: NDArray[np.int32]
@@ -135,12 +135,12 @@ class Batch:
 
     @property
     def num_trained_tokens(self) -> int:
-        """What a token-weighted mean divides by."""
+        """The divisor of a token-weighted mean."""
         return int(self.loss_mask.sum())
 
     @property
     def sha256(self) -> str:
-        """Of the bytes of every array: what shows that two engines were given the same."""
+        """Hash of all arrays, to verify that two engines got the same batch."""
         arrays = (self.tokens, self.targets, self.loss_mask, self.segment_ids, self.positions)
         digest = hashlib.sha256()
         for array in arrays:
@@ -150,13 +150,14 @@ class Batch:
 
 
 class Batches:
-    """All batches of all epochs; batch i is the same whenever and wherever it is asked for."""
+    """All batches of all epochs; batch i is always the same, on every machine."""
 
     def __init__(self, examples: Iterable[EncodedExample], settings: BatchSettings, *, pad_id: int) -> None:
-        """Check and take the examples.
+        """Validate and store the examples.
 
         Raises:
-            DataError: There are none, an answer carries no loss, or one does not fit and must not be dropped.
+            DataError: There are no examples, an answer has no loss, or an example is too long and overlong is
+                `error`.
         """
         self._settings = settings
         self._pad_id = pad_id
@@ -180,12 +181,12 @@ class Batches:
 
     @property
     def num_rows_per_epoch(self) -> int:
-        """Rows that hold examples, in one epoch."""
+        """Rows with examples in one epoch."""
         return self._plan.num_rows
 
     @property
     def num_batches_per_epoch(self) -> int:
-        """Batches of one epoch; the last one is completed with rows of padding."""
+        """Batches of one epoch; the last one is filled up with padding rows."""
         return -(-self._plan.num_rows // self._settings.rows_per_batch)
 
     @property
@@ -196,7 +197,7 @@ class Batches:
 
     @property
     def num_trained_tokens_per_epoch(self) -> int:
-        """Tokens of one epoch that carry loss."""
+        """Tokens with loss in one epoch."""
         return sum(int(self._loss_masks[position].sum()) for position in self._kept)
 
     def batch(self, index: int) -> Batch:
@@ -223,16 +224,16 @@ class Batches:
         for row, examples in enumerate(rows):
             start = 0
             for segment, example in enumerate(examples, start=1):
-                place = slice(start, start + len(self._token_ids[example]))
-                tokens[row, place] = self._token_ids[example]
-                is_trained[row, place] = self._loss_masks[example]
-                segment_ids[row, place] = segment
-                positions[row, place] = np.arange(len(self._token_ids[example]))
-                start = place.stop
+                span = slice(start, start + len(self._token_ids[example]))
+                tokens[row, span] = self._token_ids[example]
+                is_trained[row, span] = self._loss_masks[example]
+                segment_ids[row, span] = segment
+                positions[row, span] = np.arange(len(self._token_ids[example]))
+                start = span.stop
         return Batch(
             tokens=tokens,
-            targets=_one_to_the_left(tokens, self._pad_id),
-            loss_mask=_one_to_the_left(is_trained, 0),
+            targets=_shifted_left(tokens, self._pad_id),
+            loss_mask=_shifted_left(is_trained, 0),
             segment_ids=segment_ids,
             positions=positions,
             examples=tuple(rows),
@@ -240,13 +241,13 @@ class Batches:
 
 
 def require_trained_answers(examples: Iterable[EncodedExample]) -> Iterator[EncodedExample]:
-    """Pass the examples on, and refuse them when training could not teach their answers.
+    """Yield the examples, and reject any whose answer cannot be trained.
 
-    `Batches` is the only way to make batches, and it asks here first.
+    `Batches` is the only way to create batches, and it always runs this check.
 
     Raises:
-        DataError: There are no examples, an answer carries no loss, or generation would be given another
-            text than training.
+        DataError: There are no examples, an answer has no loss, or the prompt of generation would differ from
+            that of training.
     """
     position = -1
     for position, example in enumerate(examples):
@@ -283,7 +284,7 @@ def _fitting(lengths: Sequence[int], settings: BatchSettings) -> list[int]:
     return kept
 
 
-def _one_to_the_left(array: NDArray[_T], last: int) -> NDArray[_T]:
+def _shifted_left(array: NDArray[_T], last: int) -> NDArray[_T]:
     shifted = np.full_like(array, last)
     shifted[:, :-1] = array[:, 1:]
     return shifted

@@ -21,31 +21,31 @@ NAMED_TOKENS = ("bos_token", "eos_token", "pad_token", "unk_token")
 
 @dataclass(frozen=True, eq=False)
 class Tokenizer:
-    """One tokenizer with what its configuration says about control tokens and the chat template."""
+    """A tokenizer with the control tokens and the chat template of its configuration."""
 
     name: str
     fast: FastTokenizer = field(repr=False)
     named_tokens: Mapping[str, str]
-    """`bos_token`, `eos_token`, … as templates see them; only those that exist."""
+    """`bos_token`, `eos_token`, … as templates use them; only those that exist."""
     chat_template: str | None = field(repr=False)
 
     def encode_batch(self, texts: Sequence[str]) -> list[Encoding]:
-        """Encode texts in which control tokens were put by a template; adds none of its own."""
+        """Encode texts that contain the control tokens of a template; adds no tokens."""
         return self.fast.encode_batch(list(texts), add_special_tokens=False)
 
     def encode_as_content(self, text: str) -> Encoding:
-        """Encode text that people wrote: `<end_of_turn>` in it is letters, never the control token."""
+        """Encode content: `<end_of_turn>` in it is plain text, never the control token."""
         return self._fast_without_control_tokens.encode(text, add_special_tokens=False)
 
     @cached_property
     def control_token_ids(self) -> frozenset[int]:
-        """The ids of the tokens that are control, not text."""
+        """The ids of the control tokens."""
         decoder = self.fast.get_added_tokens_decoder()
         return frozenset(token_id for token_id, token in decoder.items() if token.special)
 
     @cached_property
     def control_token_pattern(self) -> re.Pattern[str] | None:
-        """Finds the text of any control token; None when there are none."""
+        """Matches the text of any control token; None if there are none."""
         decoder = self.fast.get_added_tokens_decoder()
         contents = sorted(
             (token.content for token in decoder.values() if token.special), key=len, reverse=True
@@ -54,12 +54,12 @@ class Tokenizer:
 
     @cached_property
     def vocab_size(self) -> int:
-        """One more than the largest id that the tokenizer can produce."""
+        """The largest id of the tokenizer plus one."""
         return 1 + max(self.fast.get_vocab(with_added_tokens=True).values())
 
     @cached_property
     def pad_id(self) -> int:
-        """What fills rows. It may equal a real token: padding is known by its segment, never by this id."""
+        """The padding id. It may equal a real token, because padding is identified by its segment."""
         for name in ("pad_token", "eos_token"):
             token_id = self.token_id(self.named_tokens.get(name, ""))
             if token_id is not None:
@@ -72,7 +72,7 @@ class Tokenizer:
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 over everything that decides which ids a text becomes."""
+        """SHA-256 over everything that affects tokenization."""
         parts = [
             self.fast.to_str(),
             json.dumps(dict(self.named_tokens), sort_keys=True),
@@ -82,7 +82,7 @@ class Tokenizer:
 
     @cached_property
     def _fast_without_control_tokens(self) -> FastTokenizer:
-        # A copy: the switch belongs to the object, and other threads encode with the original.
+        # A copy, because the setting is part of the object and other threads use the original.
         copy = FastTokenizer.from_str(self.fast.to_str())
         copy.encode_special_tokens = True
         return copy
@@ -91,8 +91,8 @@ class Tokenizer:
 def load_tokenizer(source: str, *, allow_directories: bool = True, online: bool = True) -> Tokenizer:
     """Load a tokenizer: a built-in name (`tiny`), a local directory, or a hub id (`owner/name`).
 
-    Pass both flags as False where the source comes over HTTP: paths never come from clients, and no client
-    makes the server fetch anything; a hub id then means what the local cache holds.
+    Pass both flags as False for HTTP requests: clients must not name paths or trigger downloads. A hub id
+    then refers to the local cache.
 
     Raises:
         NotFoundError: No built-in, directory or hub repository has this name.
@@ -112,7 +112,7 @@ def load_tokenizer(source: str, *, allow_directories: bool = True, online: bool 
 
 
 def load_tokenizer_directory(directory: Path, *, name: str) -> Tokenizer:
-    """Load `tokenizer.json` and what `tokenizer_config.json` and `chat_template.jinja` add to it."""
+    """Load `tokenizer.json`, `tokenizer_config.json` and `chat_template.jinja`."""
     path = directory / "tokenizer.json"
     if not path.is_file():
         raise NotFoundError(
@@ -134,13 +134,13 @@ def load_tokenizer_directory(directory: Path, *, name: str) -> Tokenizer:
 def _read_fast_tokenizer(path: Path, name: str) -> FastTokenizer:
     try:
         fast = FastTokenizer.from_file(str(path))
-    # The Rust side raises a bare Exception for any malformed file.
+    # The Rust library raises a bare Exception for a malformed file.
     except Exception as error:
         raise InvalidInputError(
             f"The tokenizer.json of {name!r} cannot be read: {error}",
             next_step="Download or save the tokenizer again.",
         ) from error
-    # Settings saved from somebody's session would cut or pad our texts in silence.
+    # Saved truncation or padding settings would silently change texts.
     fast.no_truncation()
     fast.no_padding()
     return fast
@@ -162,7 +162,7 @@ def _read_json_object(path: Path, name: str) -> dict[str, Any]:
 
 
 def _add_configured_tokens(fast: FastTokenizer, config: Mapping[str, Any]) -> None:
-    """Named tokens are control tokens even when `tokenizer.json` does not mark them as such."""
+    """Make named tokens control tokens, even if `tokenizer.json` does not mark them as special."""
     decoder = fast.get_added_tokens_decoder()
     special = {token.content for token in decoder.values() if token.special}
     named = [_token_text(config.get(key)) for key in NAMED_TOKENS]
@@ -172,7 +172,7 @@ def _add_configured_tokens(fast: FastTokenizer, config: Mapping[str, Any]) -> No
 
 
 def _token_text(value: object) -> str:
-    """A token is written as a string or as `{"content": …}`."""
+    """The text of a token, given as a string or as `{"content": …}`."""
     if isinstance(value, dict):
         value = value.get("content")
     return value if isinstance(value, str) else ""

@@ -1,9 +1,11 @@
 """tunix-rt traces import, export, lint, review, list, show, compare, delete."""
 
+import functools
+import inspect
 import statistics
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,30 +43,67 @@ from tunix_rt.traces.linter.findings import CODES, LINTER_VERSION
 from tunix_rt.traces.review import ReviewExport, TraceReview, add_revision, review_lines
 from tunix_rt.traces.service import LineReport, lint_file, score_unscored
 from tunix_rt.traces.store import TraceRepository
-from tunix_rt.traces.types import TraceOrder
+from tunix_rt.traces.types import TraceFilter, TraceOrder
 
 Source = Annotated[str | None, typer.Option(help="Only traces from this source.")]
 MetaPairs = Annotated[list[str], typer.Option("--meta", help="key=value that must be in meta; repeatable.")]
-Tags = Annotated[list[str], typer.Option("--tag", help="Must be in meta.tags; repeatable.")]
-MinScore = Annotated[float | None, typer.Option(min=0, max=100, help="Lowest linter score.")]
-MaxScore = Annotated[float | None, typer.Option(min=0, max=100, help="Highest linter score.")]
-WithCodes = Annotated[list[str], typer.Option("--code", help="Has this linter finding; repeatable.")]
-WithoutCodes = Annotated[
-    list[str], typer.Option("--without-code", help="Lacks this linter finding; repeatable.")
-]
-Search = Annotated[
-    str | None, typer.Option("--query", help="Words that must all occur (word* for a prefix).")
-]
+
+
+def _filter_from_options(
+    source: Source = None,
+    meta: MetaPairs = [],  # noqa: B006
+    tag: Annotated[list[str], typer.Option(help="Must be in meta.tags; repeatable.")] = [],  # noqa: B006
+    min_score: Annotated[float | None, typer.Option(min=0, max=100, help="Lowest linter score.")] = None,
+    max_score: Annotated[float | None, typer.Option(min=0, max=100, help="Highest linter score.")] = None,
+    code: Annotated[list[str], typer.Option(help="Has this linter finding; repeatable.")] = [],  # noqa: B006
+    without_code: Annotated[list[str], typer.Option(help="Lacks this linter finding; repeatable.")] = [],  # noqa: B006
+    query: Annotated[str | None, typer.Option(help="Words that must all occur (word* for a prefix).")] = None,
+) -> TraceFilter:
+    return build_filter(
+        source=source,
+        meta=meta,
+        tags=tag,
+        min_score=min_score,
+        max_score=max_score,
+        codes=code,
+        without_codes=without_code,
+        query=query,
+    )
+
+
+_FILTER_OPTIONS = inspect.signature(_filter_from_options).parameters
+
+
+def with_trace_filter(command: Callable[..., None]) -> Callable[..., None]:
+    """Replace the `criteria` parameter of a command with the options that select traces."""
+
+    @functools.wraps(command)
+    def with_options(**values: Any) -> None:
+        options = {name: values.pop(name) for name in _FILTER_OPTIONS}
+        command(criteria=_filter_from_options(**options), **values)
+
+    parameters: list[inspect.Parameter] = []
+    for parameter in inspect.signature(command).parameters.values():
+        parameters += _FILTER_OPTIONS.values() if parameter.name == "criteria" else [parameter]
+    keyword_only = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
+    # Typer inspects both.
+    with_options.__signature__ = inspect.Signature(keyword_only)  # type: ignore[attr-defined]
+    with_options.__annotations__ = {parameter.name: parameter.annotation for parameter in keyword_only}
+    return with_options
+
 
 InputFile = Annotated[
     str, typer.Argument(metavar="FILE", help="JSONL, CSV, TSV or Parquet, also .gz; - reads standard input.")
 ]
 RowFormatName = Annotated[
     str | None,
-    typer.Option("--format", help=f"Shape of the rows: {', '.join(ROW_FORMATS)}. Default: by the first row."),
+    typer.Option(
+        "--format", help=f"Shape of the rows: {', '.join(ROW_FORMATS)}. Default: detected from the first row."
+    ),
 ]
 FileTypeName = Annotated[
-    str | None, typer.Option("--file-type", help="jsonl, csv, tsv or parquet. Default: by the file itself.")
+    str | None,
+    typer.Option("--file-type", help="jsonl, csv, tsv or parquet. Default: detected from the file."),
 ]
 ColumnPairs = Annotated[
     list[str],
@@ -76,20 +115,23 @@ ColumnPairs = Annotated[
 ]
 SourceName = Annotated[
     str | None,
-    typer.Option(help="meta.source of every trace. Default: what the row says, else the file's name."),
+    typer.Option(help="meta.source of every trace. Default: the source in the row, else the file name."),
 ]
 SkipInvalid = Annotated[
-    bool, typer.Option("--skip-invalid", help="Import the good rows of a file with bad ones.")
+    bool, typer.Option("--skip-invalid", help="Import the valid rows and skip the invalid ones.")
 ]
 Rejects = Annotated[
-    Path | None, typer.Option("--rejects", metavar="FILE", help="Write rejected rows with line and reason.")
+    Path | None,
+    typer.Option(
+        "--rejects", metavar="FILE", help="Write rejected rows to FILE, with line number and reason."
+    ),
 ]
 RequireMarker = Annotated[
-    bool, typer.Option("--require-marker", help="Reject rows whose answer would be their last line.")
+    bool, typer.Option("--require-marker", help="Reject rows without an answer marker.")
 ]
 DropExtraColumns = Annotated[
     bool,
-    typer.Option("--drop-extra-columns", help="Leave other columns out; else they are kept in meta."),
+    typer.Option("--drop-extra-columns", help="Drop unmapped columns instead of keeping them in meta."),
 ]
 KeepAnnotations = Annotated[
     bool, typer.Option("--keep-annotations", help="Keep the <<48/2=24>> annotations of GSM8K.")
@@ -98,31 +140,16 @@ KeepAnnotations = Annotated[
 TraceId = Annotated[UUID, typer.Argument(help="Id of a stored trace.")]
 
 
+@with_trace_filter
 def list_traces(
-    source: Source = None,
-    meta: MetaPairs = [],  # noqa: B006
-    tag: Tags = [],  # noqa: B006
-    min_score: MinScore = None,
-    max_score: MaxScore = None,
-    code: WithCodes = [],  # noqa: B006
-    without_code: WithoutCodes = [],  # noqa: B006
-    query: Search = None,
-    order: Annotated[TraceOrder, typer.Option(help="By when they were stored, or by score.")] = "newest",
+    *,
+    criteria: TraceFilter,
+    order: Annotated[TraceOrder, typer.Option(help="Order by time of storing, or by score.")] = "newest",
     limit: Annotated[int, typer.Option(min=1, max=1000, help="How many to show.")] = 20,
     offset: Annotated[int, typer.Option(min=0, help="How many to skip.")] = 0,
     as_json: JsonFlag = False,
 ) -> None:
-    """Show stored traces."""
-    criteria = build_filter(
-        source=source,
-        meta=meta,
-        tags=tag,
-        min_score=min_score,
-        max_score=max_score,
-        codes=code,
-        without_codes=without_code,
-        query=query,
-    )
+    """List stored traces."""
     with opened_home() as opened:
         page = trace_service.list_traces(
             TraceRepository(opened.database), criteria, limit=limit, offset=offset, order=order
@@ -131,7 +158,7 @@ def list_traces(
 
 
 def show(trace_id: TraceId, as_json: JsonFlag = False) -> None:
-    """Show one trace with its steps and what the linter says of them."""
+    """Show one trace with its steps and linter findings."""
     with opened_home() as opened:
         detail = trace_service.get_trace(TraceRepository(opened.database), trace_id)
         report = TraceRepository(opened.database).get_report(trace_id)
@@ -144,14 +171,14 @@ def show(trace_id: TraceId, as_json: JsonFlag = False) -> None:
 
 
 def compare(base: TraceId, other: TraceId, as_json: JsonFlag = False) -> None:
-    """Line up the steps of two traces."""
+    """Align and compare the steps of two traces."""
     with opened_home() as opened:
         comparison = trace_service.compare_stored(TraceRepository(opened.database), base, other)
     print_json(comparison) if as_json else traces_view.print_comparison(comparison)
 
 
 def delete(trace_id: TraceId, as_json: JsonFlag = False) -> None:
-    """Remove one trace; datasets built from it keep their copy."""
+    """Delete a trace. Datasets built from it keep their copy."""
     with opened_home() as opened:
         TraceRepository(opened.database).delete(trace_id)
     print_json({"deleted": str(trace_id)}) if as_json else say(f"Deleted {trace_id}.")
@@ -176,7 +203,7 @@ def import_command(
     keep_annotations: KeepAnnotations = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Store the traces of a file; a file with a bad row is refused unless --skip-invalid."""
+    """Import traces from a file. A file with an invalid row is rejected unless --skip-invalid is set."""
     options = import_options(
         row_format=row_format,
         file_type=file_type,
@@ -193,31 +220,16 @@ def import_command(
     print_json(report) if as_json else _print_import(report)
 
 
+@with_trace_filter
 def export_command(
     export_format: ExportFormatName = "trace",
     output: OutputFile = "-",
-    source: Source = None,
-    meta: MetaPairs = [],  # noqa: B006
-    tag: Tags = [],  # noqa: B006
-    min_score: MinScore = None,
-    max_score: MaxScore = None,
-    code: WithCodes = [],  # noqa: B006
-    without_code: WithoutCodes = [],  # noqa: B006
-    query: Search = None,
+    *,
+    criteria: TraceFilter,
     as_json: JsonFlag = False,
 ) -> None:
-    """Write stored traces in a format that training tools read."""
+    """Export stored traces in a format for training tools."""
     require_export_format(export_format)
-    criteria = build_filter(
-        source=source,
-        meta=meta,
-        tags=tag,
-        min_score=min_score,
-        max_score=max_score,
-        codes=code,
-        without_codes=without_code,
-        query=query,
-    )
     with opened_home() as opened:
         if criteria.needs_lint:
             score_unscored(TraceRepository(opened.database), criteria)
@@ -231,7 +243,7 @@ def export_command(
 
 @contextmanager
 def _import_bar() -> Iterator[OnProgress]:
-    """A bar on standard error, silent when nobody is looking."""
+    """A progress bar on standard error, hidden unless it is a terminal."""
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
         tasks = {phase: bar.add_task(phase, total=1.0, visible=False) for phase in ("checking", "importing")}
@@ -249,7 +261,7 @@ def _print_import(report: ImportReport) -> None:
         f"Imported {report.num_imported:,} of {report.num_read:,} {report.row_format} rows of {report.file} "
         f"in {report.seconds:.1f} s, {report.rows_per_s:,.0f} rows/s."
     )
-    say(f"Already there: {report.num_present:,}. Rejected: {report.num_rejected:,}.")
+    say(f"Already stored: {report.num_present:,}. Rejected: {report.num_rejected:,}.")
     if report.num_blank_lines:
         say(f"Blank lines skipped: {report.num_blank_lines:,}.")
     if report.answer_rules:
@@ -269,28 +281,28 @@ MAX_SHOWN = 20
 FileToLint = Annotated[
     str | None,
     typer.Argument(
-        metavar="[FILE]", help="JSONL, CSV or Parquet, - for standard input. Default: stored traces."
+        metavar="[FILE]", help="JSONL, CSV or Parquet; - reads standard input. Default: stored traces."
     ),
 ]
 FailOn = Annotated[
     Literal["never", "error", "warning"],
-    typer.Option(help="Exit 1 when a finding is at least this severe."),
+    typer.Option(help="Exit with code 1 if a finding is at least this severe."),
 ]
 LintFormatName = Annotated[
-    str | None, typer.Option("--format", help="Shape of the rows. Default: by their keys.")
+    str | None, typer.Option("--format", help="Shape of the rows. Default: detected from their keys.")
 ]
 
 
 @dataclass
 class Summary:
-    """What a whole file amounts to."""
+    """The totals over a file."""
 
     scores: list[float] = field(default_factory=list)
     codes: Counter[str] = field(default_factory=Counter)
     num_unreadable: int = 0
 
     def count(self, report: LineReport) -> None:
-        """Add one line."""
+        """Count the report of one line."""
         if report.score is None:
             self.num_unreadable += 1
         else:
@@ -311,7 +323,7 @@ def lint(
     meta: MetaPairs = [],  # noqa: B006
     as_json: JsonFlag = False,
 ) -> None:
-    """Check what the steps say: their arithmetic, where numbers come from, whether the answer follows."""
+    """Check arithmetic, the source of numbers, and whether the answer follows from the steps."""
     if file is None:
         _lint_stored(source, meta, as_json)
     else:
@@ -332,8 +344,8 @@ def _lint_file(
         _print_summary(summary)
     if summary.num_unreadable:
         raise DataError(
-            f"{summary.num_unreadable} lines of {file} hold no trace; they are reported with their reason.",
-            next_step="Correct them, or import the rest: tunix-rt traces import FILE --skip-invalid",
+            f"{summary.num_unreadable} lines of {file} are not valid traces; the reasons are listed.",
+            next_step="Correct them, or import the others: tunix-rt traces import FILE --skip-invalid",
         )
     if summary.fails(fail_on):
         raise typer.Exit(1)
@@ -355,7 +367,7 @@ def _print_line(report: LineReport, num_problems: int) -> None:
     if num_problems > MAX_SHOWN:
         return
     if report.error is not None:
-        note(f"line {report.line}: no trace: {report.error}")
+        note(f"line {report.line}: not a valid trace: {report.error}")
     for finding in report.findings:
         where = "" if finding.step is None else f" step {finding.step}"
         expected = f", expected {finding.expected}" if finding.expected else ""
@@ -375,45 +387,44 @@ def _print_summary(summary: Summary) -> None:
 def _lint_stored(source: str | None, meta: list[str], as_json: bool) -> None:
     criteria = build_filter(source=source, meta=meta)
     with opened_home() as opened:
-        waiting = TraceRepository(opened.database).count_unscored(criteria, LINTER_VERSION)
-        with progress_bar("linting", waiting) as advance:
-            num_judged = score_unscored(TraceRepository(opened.database), criteria, progress=advance)
+        num_unscored = TraceRepository(opened.database).count_unscored(criteria, LINTER_VERSION)
+        with progress_bar("linting", num_unscored) as advance:
+            num_linted = score_unscored(TraceRepository(opened.database), criteria, progress=advance)
     if as_json:
-        print_json({"linted": num_judged, "linter_version": LINTER_VERSION})
+        print_json({"linted": num_linted, "linter_version": LINTER_VERSION})
     else:
-        judged = counted(num_judged, "trace")
-        say(f"Linted {judged} (linter {LINTER_VERSION}); the others had their score already.")
-        say("See the worst: tunix-rt traces list --max-score 50")
+        say(f"Linted {counted(num_linted, 'trace')} (linter {LINTER_VERSION}); the others had a score.")
+        say("List the worst: tunix-rt traces list --max-score 50")
 
 
 def review(
     trace_id: Annotated[UUID, typer.Argument(help="Id of a stored trace.")],
-    accept: Annotated[list[int], typer.Option(help="The step with this number is right; repeatable.")] = [],  # noqa: B006
+    accept: Annotated[list[int], typer.Option(help="Number of a correct step; repeatable.")] = [],  # noqa: B006
     edit: Annotated[
-        list[str], typer.Option(metavar="STEP=TEXT", help="What the step should say; repeatable.")
+        list[str], typer.Option(metavar="STEP=TEXT", help="New text of a step; repeatable.")
     ] = [],  # noqa: B006
-    reject: Annotated[list[int], typer.Option(help="The step is wrong and goes; repeatable.")] = [],  # noqa: B006
-    answer: Annotated[str | None, typer.Option(help="What the final answer should be.")] = None,
+    reject: Annotated[list[int], typer.Option(help="Number of a wrong step to remove; repeatable.")] = [],  # noqa: B006
+    answer: Annotated[str | None, typer.Option(help="The correct final answer.")] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Store a repaired trace as a new version; the reviewed one stays as it is."""
+    """Store a corrected trace as a new version. The reviewed trace is not changed."""
     steps = [
         *({"i": i, "verdict": "accepted"} for i in accept),
-        *(_edit(words) for words in edit),
+        *(_edit(change) for change in edit),
         *({"i": i, "verdict": "rejected"} for i in reject),
     ]
-    asked = _review(steps, answer)
+    corrections = _review(steps, answer)
     with opened_home() as opened:
-        receipt = add_revision(TraceRepository(opened.database), trace_id, asked)
+        receipt = add_revision(TraceRepository(opened.database), trace_id, corrections)
     print_json(receipt) if as_json else say(f"Stored as {receipt.id}, linter score {receipt.score:.0f}.")
 
 
 def export_reviews(
-    kind: Annotated[ReviewExport, typer.Argument(help="What to write.")],
+    kind: Annotated[ReviewExport, typer.Argument(help="What to export.")],
     output: Annotated[str, typer.Option(metavar="FILE", help="FILE; - is standard output.")] = "-",
     as_json: JsonFlag = False,
 ) -> None:
-    """Write what reviews teach: preference pairs, or steps labelled right and wrong."""
+    """Export reviews as preference pairs or as labelled steps."""
     with opened_home() as opened:
         lines = review_lines(TraceRepository(opened.database), kind)
         if output == "-":
@@ -427,11 +438,11 @@ def export_reviews(
         say(f"Wrote {counted(num_lines, 'line')} to {output}.")
 
 
-def _edit(words: str) -> dict[str, Any]:
-    step, equals, content = words.partition("=")
+def _edit(change: str) -> dict[str, Any]:
+    step, equals, content = change.partition("=")
     if not equals or not step.strip().isdecimal():
         raise InvalidInputError(
-            f"--edit {words!r} is not STEP=TEXT.", next_step="Say for example --edit '1=2 + 3 = 5'."
+            f"--edit {change!r} is not STEP=TEXT.", next_step="For example: --edit '1=2 + 3 = 5'"
         )
     return {"i": int(step), "verdict": "edited", "content": content}
 
@@ -441,6 +452,6 @@ def _review(steps: list[dict[str, Any]], answer: str | None) -> TraceReview:
         return TraceReview.model_validate({"steps": steps, "final_answer": answer})
     except ValidationError as error:
         raise InvalidInputError(
-            f"This review cannot be kept: {explain_validation_error(error, whole='review')}.",
+            f"This review is not valid: {explain_validation_error(error, whole='review')}.",
             next_step="See: tunix-rt traces review --help",
         ) from error

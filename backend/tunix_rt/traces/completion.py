@@ -1,7 +1,7 @@
-"""A trace rendered as the completion a model learns to write, and that text parsed back.
+"""Render a trace as the completion that a model is trained on, and parse such a completion.
 
-Training, evaluation, serving, the exports and the X-ray all render through this file. The chat template
-around the completion is not decided here; see `docs/templates.md`.
+Training, evaluation, serving, exports and the X-ray all use this module. The chat template around the
+completion is separate; see `docs/templates.md`.
 """
 
 import re
@@ -15,7 +15,7 @@ _TOKEN = re.compile(r"\\.|[{}]", re.DOTALL)
 
 
 def closing_brace(text: str, start: int = 0) -> int | None:
-    r"""Where the brace stands that closes the one before `start`; None if there is none.
+    r"""The offset of the brace that closes the one before `start`; None if there is none.
 
     Example:
         r"\frac{1}{2}} so", 0 -> 11        r"\}", 0 -> None
@@ -29,7 +29,7 @@ def closing_brace(text: str, start: int = 0) -> int | None:
 
 
 def fits_in_braces(text: str) -> bool:
-    r"""Whether `{text}` ends where it seems to: `a}` ends too early, `{a` and `a\` never."""
+    r"""Whether braces around `text` match each other: not for `a}`, `{a` and `a\`."""
     return closing_brace(text + "}") == len(text)
 
 
@@ -38,28 +38,28 @@ _COUNT = re.compile(r"\((\d{1,4})/(\d{1,4})\)\s+(?=\S)")
 
 @dataclass(frozen=True)
 class StepLine:
-    """A line of work that is not blank."""
+    """A non-blank line of the reasoning."""
 
     text: str
-    """Without its count and without white space around it."""
+    """Without count and surrounding white space."""
     start: int
-    """Where the line begins: at its count, if it has one."""
+    """Offset of the start of the line, including its count."""
     end: int
     number: int | None = None
-    """Which step it is, if the line says so."""
+    """The step number, if the line has a count."""
     total: int | None = None
-    """Of how many."""
+    """The total number of steps, if the line has a count."""
 
 
 def step_lines(reasoning: str, *, are_counted: bool = False) -> list[StepLine]:
-    r"""One step a line.
+    r"""One step per line.
 
-    A count is taken off where it is the next one in order; any other one belongs to the text.
+    A count is removed if it is the next one in order; any other count belongs to the text.
 
     Example:
         "(1/2) 6*7=42\n(2/3) 8", counted -> StepLine("6*7=42", 0, 12, 1, 2), StepLine("(2/3) 8", 13, 20)
     """
-    found: list[StepLine] = []
+    lines: list[StepLine] = []
     position, last, total = 0, 0, None
     for line in reasoning.split("\n"):
         text, number = line.strip(), None
@@ -71,9 +71,9 @@ def step_lines(reasoning: str, *, are_counted: bool = False) -> list[StepLine]:
             total = int(count[2])
             text = text[count.end() :]
         if text:
-            found.append(StepLine(text, start, end, number, total if number else None))
+            lines.append(StepLine(text, start, end, number, total if number else None))
         position += len(line) + 1
-    return found
+    return lines
 
 
 CompletionPart = Literal["reasoning", "answer", "markup"]
@@ -90,7 +90,7 @@ class PartSpan:
 
 @dataclass(frozen=True)
 class Completion:
-    """What the model is trained to write for one trace, with every character assigned to a part."""
+    """The completion of one trace, with every character assigned to a part."""
 
     text: str
     spans: tuple[PartSpan, ...]
@@ -98,17 +98,17 @@ class Completion:
 
 @dataclass(frozen=True)
 class ParsedCompletion:
-    """What a well-formed completion says."""
+    """The content of a well-formed completion."""
 
     steps: tuple[str, ...]
     answer: str
 
 
 def render_completion(trace: Trace, style: MarkupStyle = DEFAULT_MARKUP) -> Completion:
-    r"""The completion of a trace: one step a line, then the answer.
+    r"""The completion of a trace: one step per line, then the answer.
 
-    Step types are not written; a step's own line breaks are kept. Content that holds the markup itself is
-    refused, because nobody could tell where the answer begins.
+    Step types are omitted, and line breaks inside steps are preserved. Content that contains the markup is
+    rejected, because the start of the answer would be ambiguous.
 
     Example:
         steps ["6*7=42"], answer "42" -> "<reasoning>\n6*7=42\n</reasoning>\n<answer>42</answer>"
@@ -132,16 +132,16 @@ def render_completion(trace: Trace, style: MarkupStyle = DEFAULT_MARKUP) -> Comp
 
 
 def parse_completion(text: str, style: MarkupStyle = DEFAULT_MARKUP) -> ParsedCompletion:
-    r"""The steps (one a line) and the answer of a well-formed completion.
+    r"""The steps (one per line) and the answer of a well-formed completion.
 
-    Strict: text outside the markup, a tag that occurs twice, no step, no answer or steps that are not counted
-    as the markup wants is an error. White space around steps and answer is not part of them.
+    Strict: text outside the markup, a repeated tag, no step, no answer, or steps without the counts that the
+    markup requires are errors. Surrounding white space is not part of a step or answer.
 
     Example:
         "<think>\na\nb\n</think>\n\n7", "think" -> steps ("a", "b"), answer "7"
 
     Raises:
-        DataError: The text does not have the form that `render_completion` writes.
+        DataError: The text does not have the form that `render_completion` produces.
     """
     match = MARKUPS[style].pattern.fullmatch(text)
     if match is None:
@@ -151,21 +151,21 @@ def parse_completion(text: str, style: MarkupStyle = DEFAULT_MARKUP) -> ParsedCo
     reasoning, answer = match.group(1), match.group(2).strip()
     if doubled := reserved_markup_in(reasoning + "\n" + answer, style):
         raise _not_well_formed(f"{doubled[0]} occurs more than once", style)
-    lines = shown_lines(reasoning, style)
+    lines = reasoning_lines(reasoning, style)
     if not lines or not answer:
         raise _not_well_formed("the reasoning or the answer is empty", style)
-    if MARKUPS[style].counts_steps and not _are_counted_to_the_end(lines):
+    if MARKUPS[style].counts_steps and not _are_fully_counted(lines):
         raise _not_well_formed("the steps are not counted from (1/N) to (N/N)", style)
     return ParsedCompletion(steps=tuple(line.text for line in lines), answer=answer)
 
 
-def shown_lines(reasoning: str, style: MarkupStyle) -> list[StepLine]:
-    """The lines of a text of work in a markup style, without their counts where it counts them."""
+def reasoning_lines(reasoning: str, style: MarkupStyle) -> list[StepLine]:
+    """The lines of the reasoning, without their counts if the markup style counts steps."""
     return step_lines(reasoning, are_counted=MARKUPS[style].counts_steps)
 
 
 def count_text(number: int, total: int) -> str:
-    """What stands before a step that is counted: `(1/3) `."""
+    """The count before a step: `(1/3) `."""
     return f"({number}/{total}) "
 
 
@@ -182,8 +182,8 @@ def chat_messages(prompt: str, completion: str | None = None) -> list[dict[str, 
     return messages
 
 
-def _are_counted_to_the_end(lines: list[StepLine]) -> bool:
-    # A line without a count goes on with the step above it, so the first one must have one.
+def _are_fully_counted(lines: list[StepLine]) -> bool:
+    # A line without a count continues the step above it, so the first line must have a count.
     counted = [line for line in lines if line.number is not None]
     return lines[0].number is not None and counted[-1].number == counted[-1].total
 
@@ -202,9 +202,9 @@ def _require_no_reserved_markup(trace: Trace, style: MarkupStyle) -> None:
     contents = [(f"Step {step.i}", step.content) for step in trace.steps]
     contents.append(("The final answer", trace.final_answer))
     for name, content in contents:
-        if found := reserved_markup_in(content, style):
+        if reserved := reserved_markup_in(content, style):
             raise DataError(
-                f"{name} holds {found[0]!r}, which the {style!r} markup reserves.",
+                f"{name} contains {reserved[0]!r}, which the {style!r} markup reserves.",
                 next_step="Remove it from the trace, or choose another markup style.",
             )
     if style == "boxed" and not fits_in_braces(trace.final_answer):

@@ -1,7 +1,7 @@
 """Break one step of a correct trace on purpose, to measure whatever checks traces.
 
-The choice of step and of change never asks the linter: every step that states a computed result is as likely
-as any other.
+The step and the change are chosen without the linter: every step that states a computed result is equally
+likely.
 """
 
 import random
@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import get_args
 
-from tunix_rt.traces.linter.expressions import OPERATORS, evaluate, find_islands
+from tunix_rt.traces.linter.expressions import OPERATORS, evaluate, find_expressions
 from tunix_rt.traces.linter.rationals import Ratio, apply, reduced
 from tunix_rt.traces.linter.scanner import tokenise
-from tunix_rt.traces.linter.vocabulary import Token, read_number
+from tunix_rt.traces.linter.vocabulary import Token, TokenKind, read_number
 from tunix_rt.traces.types import CorruptionKind, Trace
 
 KINDS: tuple[CorruptionKind, ...] = get_args(CorruptionKind)
@@ -23,6 +23,7 @@ _ANNOTATION = re.compile(r"<<([^<>=]+)=([^<>=]+)>>")
 _NUMBER = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+"
 _NUMBER_ONLY = re.compile(_NUMBER)
 _NUMBER_AFTER = re.compile(rf"\s*[$€£¢%]?\s*({_NUMBER})")
+_REPLACEMENT_OPERATORS: tuple[TokenKind, ...] = ("+", "-", "*", "/")
 _SHIFTS: dict[CorruptionKind, int] = {"plus-1": 1, "minus-1": -1, "plus-10": 10, "minus-10": -10}
 
 
@@ -32,7 +33,7 @@ class NothingToCorruptError(ValueError):
 
 @dataclass(frozen=True)
 class Corruption:
-    """A broken trace and what was done to it."""
+    """A broken trace and the change that was made to it."""
 
     trace: Trace
     step: int
@@ -45,10 +46,10 @@ class Corruption:
 
 @dataclass(frozen=True)
 class _StatedResult:
-    """A computed result in a step: its expression, and every place where the step writes it."""
+    """A computed result in a step: its expression, and the offsets of every occurrence of the result."""
 
     expression: Sequence[Token]
-    places: tuple[tuple[int, int], ...]
+    spans: tuple[tuple[int, int], ...]
     text: str
 
     @property
@@ -64,8 +65,8 @@ def corrupt(
     Args:
         trace: a trace with at least one computed result, annotated (`<<2*3=6>>6`) or in prose (`2 * 3 = 6`).
         seed: the same trace and seed give the same corruption.
-        kind: how to change the result; chosen among those that apply when None.
-        propagate: recompute the later results that use the changed one, and the final answer with them.
+        kind: how to change the result. None: a random kind that applies.
+        propagate: also recompute the later results that use the changed one, and the final answer.
 
     Raises:
         NothingToCorruptError: no step states a result that can be changed this way.
@@ -74,16 +75,18 @@ def corrupt(
         "48/2 = 24" with kind "plus-1" -> "48/2 = 25"
     """
     rng = random.Random(seed)
-    read = _annotated_results if any("<<" in step.content for step in trace.steps) else _prose_results
+    find_results = _annotated_results if any("<<" in step.content for step in trace.steps) else _prose_results
     candidates = [
-        (index, found) for index, step in enumerate(trace.steps) if (found := list(read(step.content)))
+        (index, results)
+        for index, step in enumerate(trace.steps)
+        if (results := list(find_results(step.content)))
     ]
     rng.shuffle(candidates)
     for index, results in candidates:
         result = rng.choice(results)
         kinds = [kind] if kind else rng.sample(KINDS, len(KINDS))
         for chosen in kinds:
-            replaced = _changed(result, chosen, rng)
+            replaced = _corrupted_number(result, chosen, rng)
             broken = None if replaced is None else _break(trace, index, result, replaced, propagate=propagate)
             if replaced is not None and broken is not None:
                 return Corruption(broken, trace.steps[index].i, chosen, propagate, result.text, replaced)
@@ -95,37 +98,36 @@ def corrupt(
 def _annotated_results(text: str) -> Iterator[_StatedResult]:
     for match in _ANNOTATION.finditer(text):
         after = _NUMBER_AFTER.match(text, match.end())
-        written = match[2].strip()
-        if after is None or not _NUMBER_ONLY.fullmatch(written):
+        number = match[2].strip()
+        if after is None or not _NUMBER_ONLY.fullmatch(number):
             continue
-        if read_number(after[1])[0] == read_number(written)[0]:
-            yield _StatedResult(tokenise(match[1]), (match.span(2), after.span(1)), written)
+        if read_number(after[1])[0] == read_number(number)[0]:
+            yield _StatedResult(tokenise(match[1]), (match.span(2), after.span(1)), number)
 
 
 def _prose_results(text: str) -> Iterator[_StatedResult]:
     for left, result in _equations(text):
-        written = text[result.start : result.end]
-        if len(left) > 1 and _NUMBER_ONLY.fullmatch(written):
-            yield _StatedResult(left, ((result.start, result.end),), written)
+        number = text[result.start : result.end]
+        if len(left) > 1 and _NUMBER_ONLY.fullmatch(number):
+            yield _StatedResult(left, ((result.start, result.end),), number)
 
 
 def _equations(text: str) -> Iterator[tuple[list[Token], Token]]:
-    islands = find_islands(tokenise(text))
-    for left, right in pairwise(islands):
+    for left, right in pairwise(find_expressions(tokenise(text))):
         if right.equality is not None and right.equality.kind == "=" and len(right.tokens) == 1:
             yield left.tokens, right.tokens[0]
 
 
-def _changed(result: _StatedResult, kind: CorruptionKind, rng: random.Random) -> str | None:
-    """The wrong number to write, or None when this kind does not apply to this result."""
+def _corrupted_number(result: _StatedResult, kind: CorruptionKind, rng: random.Random) -> str | None:
+    """The wrong number, or None when this kind does not apply to this result."""
     if kind == "digit-swap":
         replaced = _swap_digits(result.text, rng)
     elif kind == "wrong-operator":
         replaced = _with_another_operator(result, rng)
     elif kind == "times-10":
-        replaced = _written_like(result.text, (result.value[0] * 10, result.value[1]))
+        replaced = _format_like(result.text, (result.value[0] * 10, result.value[1]))
     else:
-        replaced = _written_like(result.text, apply("+", result.value, (_SHIFTS[kind], 1)))
+        replaced = _format_like(result.text, apply("+", result.value, (_SHIFTS[kind], 1)))
     return replaced if replaced is not None and _is_wrong(result, replaced) else None
 
 
@@ -157,16 +159,16 @@ def _with_another_operator(result: _StatedResult, rng: random.Random) -> str | N
         return None
     position = rng.choice(positions)
     token = result.expression[position]
-    other = rng.choice([operator for operator in "+-*/" if operator != token.kind])
+    other = rng.choice([operator for operator in _REPLACEMENT_OPERATORS if operator != token.kind])
     changed = [*result.expression[:position], token._replace(kind=other), *result.expression[position + 1 :]]
-    return _written_like(result.text, evaluate(changed))
+    return _format_like(result.text, evaluate(changed))
 
 
-def _written_like(pattern: str, value: Ratio | None) -> str | None:
+def _format_like(pattern: str, value: Ratio | None) -> str | None:
     """The number in the style of `pattern` (thousands commas, decimals), with two decimals at most.
 
     Example:
-        _written_like("1,250", (5, 2)) -> "2.5"; _written_like("1,250", (12500, 1)) -> "12,500"
+        _format_like("1,250", (5, 2)) -> "2.5"; _format_like("1,250", (12500, 1)) -> "12,500"
     """
     if value is None or value[0] < 0:
         return None
@@ -185,7 +187,7 @@ def _break(
 ) -> Trace | None:
     value = read_number(replaced)[0]
     texts = [step.content for step in trace.steps]
-    texts[index] = _replace_places(texts[index], result.places, value)
+    texts[index] = _replace_spans(texts[index], result.spans, value)
     final_answer = trace.final_answer
     if propagate:
         changes = {result.value: value}
@@ -198,29 +200,29 @@ def _break(
     return trace.model_copy(update={"steps": steps, "final_answer": final_answer})
 
 
-def _replace_places(text: str, places: Sequence[tuple[int, int]], value: Ratio) -> str:
-    for start, end in sorted(places, reverse=True):
-        text = text[:start] + (_written_like(text[start:end], value) or "") + text[end:]
+def _replace_spans(text: str, spans: Sequence[tuple[int, int]], value: Ratio) -> str:
+    for start, end in sorted(spans, reverse=True):
+        text = text[:start] + (_format_like(text[start:end], value) or "") + text[end:]
     return text
 
 
 def _recomputed(text: str, changes: dict[Ratio, Ratio]) -> str:
-    """The step with the changed numbers put in and its own results recomputed; `changes` learns these."""
+    """The step with the changed numbers inserted and its own results recomputed and added to `changes`."""
     for expression, result in [*_annotated_equations(text), *_equations(_without_annotations(text))]:
-        if not any(token.value in changes for token in expression if token.kind == "n"):
+        if not any(token.value in changes for token in expression if token.kind == "number"):
             continue
         exact = evaluate([t._replace(value=changes.get(t.value, t.value)) for t in expression])
         pattern = _NUMBER_ONLY.match(text, result.start)
-        written = _written_like(pattern[0], exact) if pattern and not result.is_percent else None
-        if written is not None:
-            changes[result.value] = read_number(written)[0]
+        number = _format_like(pattern[0], exact) if pattern and not result.is_percent else None
+        if number is not None:
+            changes[result.value] = read_number(number)[0]
     return _with_changes(text, changes)
 
 
 def _annotated_equations(text: str) -> Iterator[tuple[list[Token], Token]]:
     for match in _ANNOTATION.finditer(text):
         result = tokenise(match[2])
-        if len(result) == 1 and result[0].kind == "n":
+        if len(result) == 1 and result[0].kind == "number":
             offset = match.start(2)
             yield tokenise(match[1]), result[0]._replace(start=offset, end=offset + len(match[2]))
 
@@ -230,8 +232,8 @@ def _without_annotations(text: str) -> str:
 
 
 def _with_changes(text: str, changes: dict[Ratio, Ratio]) -> str:
-    def change(match: re.Match[str]) -> str:
+    def replacement(match: re.Match[str]) -> str:
         value = changes.get(read_number(match[0])[0])
-        return match[0] if value is None else _written_like(match[0], value) or match[0]
+        return match[0] if value is None else _format_like(match[0], value) or match[0]
 
-    return _NUMBER_ONLY.sub(change, text)
+    return _NUMBER_ONLY.sub(replacement, text)

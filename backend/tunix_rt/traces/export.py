@@ -1,4 +1,4 @@
-"""Stored traces to training formats; filters from what a person typed."""
+"""Export stored traces to training formats, and build trace filters from user input."""
 
 import gzip
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +17,7 @@ from tunix_rt.traces.types import StoredTrace, TraceFilter
 
 
 class ExportReport(BaseModel):
-    """What was written."""
+    """The result of an export."""
 
     model_config = ConfigDict(frozen=True)
     file: str
@@ -26,7 +26,7 @@ class ExportReport(BaseModel):
 
 
 def require_export_format(name: str) -> str:
-    """The name itself, or an error that lists the known ones."""
+    """Return the name, or raise an error that suggests a known one."""
     if name not in EXPORT_FORMATS:
         raise InvalidInputError(
             f"There is no export format {name!r}.", next_step=did_you_mean(name, EXPORT_FORMATS)
@@ -45,13 +45,13 @@ def export_lines(stored: Iterable[StoredTrace], export_format: str) -> Iterator[
 
 
 def export_file(stored: Iterable[StoredTrace], path: Path, export_format: str) -> ExportReport:
-    """Write a whole file or none: Parquet or gzip if its name ends so, else JSONL."""
+    """Write a file atomically: Parquet or gzip by its suffix, else JSONL."""
     require_export_format(export_format)
     with write_atomically(path, what="writing the export") as file:
         if path.suffix == ".parquet":
             num_exported = write_parquet(file, _rows(stored, export_format))
         elif path.suffix == ".gz":
-            # No time and no name inside: the same traces give the same bytes.
+            # Without a timestamp and name, the same traces give the same bytes.
             with gzip.GzipFile(fileobj=file, mode="wb", filename="", mtime=0) as packed:
                 num_exported = write_lines(export_lines(stored, export_format), cast(IO[bytes], packed))
         else:
@@ -60,7 +60,7 @@ def export_file(stored: Iterable[StoredTrace], path: Path, export_format: str) -
 
 
 def write_lines(lines: Iterable[str], file: IO[bytes]) -> int:
-    """Write lines as UTF-8 and return how many there were."""
+    """Write lines as UTF-8 and return their number."""
     num_lines = 0
     for line in lines:
         file.write(f"{line}\n".encode())
@@ -73,17 +73,17 @@ def _rows(stored: Iterable[StoredTrace], export_format: str) -> Iterator[dict[st
         try:
             yield EXPORT_FORMATS[export_format](item.trace())
         except DataError as error:
-            raise _named(item, error) from error
+            raise _with_trace_id(item, error) from error
 
 
 def _line(item: StoredTrace, export_format: str) -> str:
     try:
         return export_line(item.trace(), export_format)
     except DataError as error:
-        raise _named(item, error) from error
+        raise _with_trace_id(item, error) from error
 
 
-def _named(item: StoredTrace, error: DataError) -> DataError:
+def _with_trace_id(item: StoredTrace, error: DataError) -> DataError:
     return DataError(f"Trace {item.id}: {error.detail}", next_step=error.next_step)
 
 
@@ -98,11 +98,10 @@ def build_filter(
     without_codes: Sequence[str] = (),
     query: str | None = None,
 ) -> TraceFilter:
-    """The filter that these words describe; `meta` holds `key=value` pairs.
+    """Build a filter from user input; `meta` holds `key=value` pairs.
 
     Raises:
-        InvalidInputError: a pair without `=`, a finding that the linter does not have, or text that no
-            trace can hold.
+        InvalidInputError: a pair without `=`, an unknown linter finding, or text that no trace can contain.
     """
     try:
         return TraceFilter(

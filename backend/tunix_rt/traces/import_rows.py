@@ -1,6 +1,6 @@
-"""Rows to traces in chunks, on all cores when the file is large.
+"""Convert rows to traces in chunks, on all cores when the file is large.
 
-`prepare_chunk` is what worker processes run: it only computes.
+Worker processes run `prepare_chunk`, which does no I/O.
 """
 
 import json
@@ -18,7 +18,7 @@ from tunix_rt.base.files.atomic import write_atomically
 from tunix_rt.base.files.jsonl import BadRow, RawLine, ReadRow, UnreadRow, parse_raw
 from tunix_rt.base.files.readers import FileType, open_rows
 from tunix_rt.base.host import Mapper, in_this_process, worker_processes
-from tunix_rt.traces.formats.registry import RowReading, read_row
+from tunix_rt.traces.formats.registry import RowOptions, read_row
 from tunix_rt.traces.formats.solutions import RowError
 from tunix_rt.traces.types import PreparedTrace, Trace, prepared
 
@@ -39,7 +39,7 @@ class Rejection(BaseModel):
 
 @dataclass
 class Tally:
-    """What a pass over rows has met."""
+    """Counts over the rows of a file."""
 
     num_read: int = 0
     num_rejected: int = 0
@@ -49,7 +49,7 @@ class Tally:
     first_rejections: list[Rejection] = field(default_factory=list)
 
     def count(self, trace: Trace) -> None:
-        """Note how a trace was read from its row."""
+        """Count a row that was converted to a trace."""
         self.num_read += 1
         rule = trace.meta.get("answer_rule")
         if rule is not None:
@@ -57,7 +57,7 @@ class Tally:
         self.num_system_folded += trace.meta.get("system_folded") is True
 
     def reject(self, line: int, reason: str, row: Any) -> None:
-        """Note a row that holds no trace."""
+        """Count a rejected row."""
         self.num_read += 1
         self.num_rejected += 1
         if len(self.first_rejections) < MAX_SHOWN_REJECTIONS:
@@ -65,7 +65,7 @@ class Tally:
             self.first_rejections.append(Rejection(line=line, reason=reason, row=_shortened(text)))
 
     def add(self, later: "Tally") -> None:
-        """Go on with what a later part of the file has met."""
+        """Add the counts of a later part of the file."""
         self.num_read += later.num_read
         self.num_rejected += later.num_rejected
         self.num_blank_lines += later.num_blank_lines
@@ -77,18 +77,18 @@ class Tally:
 
 @dataclass(frozen=True)
 class RowJob:
-    """How rows become traces."""
+    """How to convert rows to traces."""
 
-    reading: RowReading
+    row_options: RowOptions
     source: str
     overwrite_source: bool
-    """Whether `source` also replaces what a row itself says."""
+    """Whether `source` also replaces the source of a row."""
     keep_traces: bool
-    """Whether the traces are wanted, or only the tally."""
+    """Whether to return the traces or only the tally."""
 
 
 class RejectedRow(NamedTuple):
-    """A row that holds no trace, whole."""
+    """A rejected row with its full content."""
 
     line: int
     reason: str
@@ -96,7 +96,7 @@ class RejectedRow(NamedTuple):
 
 
 class PreparedChunk(NamedTuple):
-    """What became of some rows."""
+    """The result of a chunk of rows."""
 
     traces: list[PreparedTrace]
     rejected: list[RejectedRow]
@@ -104,12 +104,12 @@ class PreparedChunk(NamedTuple):
 
 
 def prepare_chunk(job: RowJob, rows: Sequence[UnreadRow]) -> PreparedChunk:
-    """The traces of these rows, ready to be stored, and the rows that hold none."""
+    """Convert rows to traces that are ready to be stored, and collect the rejected rows."""
     chunk = PreparedChunk([], [], Tally())
     for unread in rows:
         row = parse_raw(unread) if isinstance(unread, RawLine) else unread
         if isinstance(row, ReadRow):
-            _take(job, row, chunk)
+            _convert(job, row, chunk)
         elif isinstance(row, BadRow):
             _reject(chunk, row.number, row.reason, row.raw)
         else:
@@ -117,9 +117,9 @@ def prepare_chunk(job: RowJob, rows: Sequence[UnreadRow]) -> PreparedChunk:
     return chunk
 
 
-def _take(job: RowJob, row: ReadRow, chunk: PreparedChunk) -> None:
+def _convert(job: RowJob, row: ReadRow, chunk: PreparedChunk) -> None:
     try:
-        trace = read_row(row.values, job.reading)
+        trace = read_row(row.values, job.row_options)
     except RowError as error:
         _reject(chunk, row.number, str(error), row.values)
         return
@@ -153,7 +153,7 @@ Phase = Literal["checking", "importing"]
 
 @dataclass(frozen=True)
 class ImportProgress:
-    """How far an import is."""
+    """The progress of an import."""
 
     phase: Phase
     num_rows: int
@@ -169,22 +169,22 @@ class TraceFile:
 
     path: Path
     name: str
-    """What the user calls it."""
+    """The name that the user knows."""
     file_type: FileType | None
-    reading: RowReading
+    row_options: RowOptions
     source: str
     overwrite_source: bool
-    """Whether `source` also replaces what a row itself says."""
+    """Whether `source` also replaces the source of a row."""
 
     @contextmanager
     def mapper(self) -> Iterator[Mapper]:
-        """What reads the chunks: worker processes when the file is worth it."""
+        """The map function for chunks: worker processes when the file is large."""
         is_large = self.path.stat().st_size >= PARALLEL_FROM_BYTES
         with worker_processes() if is_large else nullcontext(in_this_process) as mapper:
             yield mapper
 
     def check(self, mapper: Mapper, rejects: IO[bytes] | None, on_progress: OnProgress) -> Tally:
-        """Read everything and keep nothing but the tally."""
+        """Convert every row and return only the tally."""
         tally = Tally()
         for _ in self._read(mapper, "checking", tally, rejects, on_progress):
             pass
@@ -193,7 +193,7 @@ class TraceFile:
     def traces(
         self, mapper: Mapper, tally: Tally, rejects: IO[bytes] | None, on_progress: OnProgress
     ) -> Iterator[list[PreparedTrace]]:
-        """The traces of all good rows, in chunks; `tally` is told of all rows, `rejects` of the bad ones."""
+        """The traces of all valid rows, in chunks. Updates `tally` and writes invalid rows to `rejects`."""
         return self._read(mapper, "importing", tally, rejects, on_progress)
 
     def _read(
@@ -204,7 +204,7 @@ class TraceFile:
         rejects: IO[bytes] | None,
         on_progress: OnProgress,
     ) -> Iterator[list[PreparedTrace]]:
-        job = RowJob(self.reading, self.source, self.overwrite_source, keep_traces=phase == "importing")
+        job = RowJob(self.row_options, self.source, self.overwrite_source, keep_traces=phase == "importing")
         with open_rows(self.path, self.file_type) as stream:
             for chunk in mapper(partial(prepare_chunk, job), _chunks(stream.unread)):
                 tally.add(chunk.tally)
@@ -214,7 +214,7 @@ class TraceFile:
 
 
 def _chunks(rows: Iterator[UnreadRow]) -> Iterator[list[UnreadRow]]:
-    """Some hundred rows at a time, fewer where they are long."""
+    """Chunks of a few hundred rows, fewer when rows are long."""
     chunk: list[UnreadRow] = []
     num_bytes = 0
     for row in rows:
@@ -229,7 +229,7 @@ def _chunks(rows: Iterator[UnreadRow]) -> Iterator[list[UnreadRow]]:
 
 @contextmanager
 def rejects_file(path: Path | None) -> Iterator[IO[bytes] | None]:
-    """Where rejected rows are written, one `{"line", "reason", "row"}` a line; None: nowhere."""
+    """The file for rejected rows, one `{"line", "reason", "row"}` object per line; None without a path."""
     if path is None:
         yield None
         return

@@ -21,38 +21,38 @@ from tunix_rt.base.files.readers import (
 )
 from tunix_rt.base.records import explain_validation_error
 from tunix_rt.traces.formats.converters import ColumnMap, require_columns
-from tunix_rt.traces.formats.registry import ROW_FORMATS, RowReading, detect_format
+from tunix_rt.traces.formats.registry import ROW_FORMATS, RowOptions, detect_format
 from tunix_rt.traces.formats.solutions import UNMARKED_RULE, RowError
 from tunix_rt.traces.import_rows import OnProgress, Rejection, Tally, TraceFile, rejects_file
 from tunix_rt.traces.types import AddResult, PreparedTrace
 
 
 def choose_format(
-    path: Path, name: str, file_type: FileType | None, *, asked_for: str | None, column_map: ColumnMap
+    path: Path, name: str, file_type: FileType | None, *, requested: str | None, column_map: ColumnMap
 ) -> str:
-    """The name of the row format to read a file with.
+    """The row format of a file.
 
     Raises:
-        InvalidInputError: The wish is unknown or contradicts the column map, the map names a column that
-            is not there, or no format has the keys of the first row.
+        InvalidInputError: The requested format is unknown or contradicts the column map, the map names a
+            missing column, or no format matches the keys of the first row.
     """
-    _require_possible(asked_for, column_map)
+    _require_compatible(requested, column_map)
     with open_rows(path, file_type) as stream:
         if stream.columns is not None:
             require_columns(column_map, stream.columns)
         if column_map:
             return "columns"
-        return asked_for or _detected(stream.rows, name)
+        return requested or _detected(stream.rows, name)
 
 
-def _require_possible(asked_for: str | None, column_map: ColumnMap) -> None:
-    if asked_for is not None and asked_for not in ROW_FORMATS:
+def _require_compatible(requested: str | None, column_map: ColumnMap) -> None:
+    if requested is not None and requested not in ROW_FORMATS:
         raise InvalidInputError(
-            f"There is no format {asked_for!r}.", next_step=did_you_mean(asked_for, ROW_FORMATS)
+            f"There is no format {requested!r}.", next_step=did_you_mean(requested, ROW_FORMATS)
         )
-    if column_map and asked_for not in (None, "columns"):
+    if column_map and requested not in (None, "columns"):
         raise InvalidInputError(
-            f"A column map and the format {asked_for!r} exclude each other.",
+            f"A column map and the format {requested!r} exclude each other.",
             next_step="Leave out --map or --format.",
         )
 
@@ -60,7 +60,7 @@ def _require_possible(asked_for: str | None, column_map: ColumnMap) -> None:
 def _detected(rows: Iterator[FileRow], name: str) -> str:
     first = next((row for row in rows if isinstance(row, ReadRow)), None)
     if first is None:
-        return "trace"  # no row can be read: every format rejects them for the same reasons
+        return "trace"  # no row is readable, and every format rejects them for the same reasons
     try:
         return detect_format(first.values)
     except RowError as error:
@@ -76,14 +76,14 @@ CHARS_PER_TRANSACTION = 32_000_000
 
 
 class TraceStore(Protocol):
-    """Where imported traces go."""
+    """The destination of imported traces."""
 
     def add_prepared(self, entries: Sequence[PreparedTrace]) -> set[UUID]:
-        """Store traces, all or none; the ids of those that were not there before."""
+        """Store traces, all or none; returns the ids of the new ones."""
 
 
 class ImportOptions(BaseModel):
-    """How a file is to be imported. Everything unset is found out from the file."""
+    """How to import a file. Unset options are detected from the file."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     row_format: str | None = None
@@ -99,19 +99,19 @@ class ImportOptions(BaseModel):
     rejects_path: Path | None = None
 
 
-def import_options(**words: Any) -> ImportOptions:
-    """Options from what a person typed; a word that is not acceptable is an `InvalidInputError`."""
+def import_options(**values: Any) -> ImportOptions:
+    """Build options from user input; an invalid value is an `InvalidInputError`."""
     try:
-        return ImportOptions(**words)
+        return ImportOptions(**values)
     except ValidationError as error:
         raise InvalidInputError(
             f"Cannot import with these options: {explain_validation_error(error)}.",
-            next_step="See docs/importing.md for what each option takes.",
+            next_step="docs/importing.md describes the options.",
         ) from error
 
 
 class ImportReport(BaseModel):
-    """What became of a file."""
+    """The result of an import."""
 
     model_config = ConfigDict(frozen=True)
     file: str
@@ -119,11 +119,11 @@ class ImportReport(BaseModel):
     num_read: int
     num_imported: int
     num_present: int
-    """Rows whose trace was already stored, or came earlier in the file."""
+    """Rows whose trace was already stored or occurred earlier in the file."""
     num_rejected: int
     num_blank_lines: int
     answer_rules: dict[str, int]
-    """How many rows had their answer found by which rule; see docs/importing.md."""
+    """Number of rows per answer rule; see docs/importing.md."""
     first_rejections: tuple[Rejection, ...]
     notes: tuple[str, ...]
     seconds: float
@@ -131,7 +131,7 @@ class ImportReport(BaseModel):
 
 
 class RejectedRowsError(DataError):
-    """A file with rows that cannot be imported. Nothing of it was imported."""
+    """A file has invalid rows, and nothing of it was imported."""
 
     def __init__(self, file: str, num_read: int, num_rejected: int, first: Sequence[Rejection]) -> None:
         reasons = "".join(f"\n  line {rejection.line}: {rejection.reason}" for rejection in first)
@@ -156,15 +156,15 @@ def import_traces(
 ) -> ImportReport:
     """Store every trace of a file (`-`: standard input).
 
-    A file with a bad row is refused before anything is stored, unless `skip_invalid`. An import that was
-    killed half-way is completed by running it again: traces that are there are not added twice.
+    A file with an invalid row is rejected before anything is stored, unless `skip_invalid` is set. To
+    complete an interrupted import, run it again: stored traces are not added twice.
 
     Args:
-        store: Where the traces go.
+        store: The destination.
         file: The file; a pipe is copied to a temporary file first.
         options: How to read it.
         on_progress: Called every thousand rows.
-        name: What to call the file, where its path says nothing (an upload).
+        name: The name of the file if its path does not tell it, as for an upload.
 
     Raises:
         RejectedRowsError: A row cannot be imported and `skip_invalid` is not set.
@@ -179,8 +179,8 @@ def import_traces(
         run = _import_good_rows if options.skip_invalid else _import_whole_file
         tally, result = run(store, traces, options, on_progress)
     if not tally.num_read:
-        raise DataError(f"There are no rows in {name}.", next_step="Check that it is the file you mean.")
-    return _report(name, traces.reading, tally, result, time.monotonic() - started)
+        raise DataError(f"There are no rows in {name}.", next_step="Check the path.")
+    return _report(name, traces.row_options, tally, result, time.monotonic() - started)
 
 
 def _import_good_rows(
@@ -219,7 +219,7 @@ def _store_all(store: TraceStore, chunks: Iterator[list[PreparedTrace]]) -> AddR
 
 
 def _batches(chunks: Iterator[list[PreparedTrace]]) -> Iterator[list[PreparedTrace]]:
-    """As many traces as one transaction takes and memory holds with ease."""
+    """Batches of traces, each small enough for one transaction and for memory."""
     batch: list[PreparedTrace] = []
     num_chars = 0
     for trace in chain.from_iterable(chunks):
@@ -233,24 +233,24 @@ def _batches(chunks: Iterator[list[PreparedTrace]]) -> Iterator[list[PreparedTra
 
 
 def _with_file_type(options: ImportOptions, name: str) -> ImportOptions:
-    """Options that keep what the name says of the file, which a temporary copy no longer would."""
-    by_name = file_type_of(name)
-    if options.file_type is not None or by_name == "jsonl":
+    """Take the file type from the name, because the path may be a temporary copy."""
+    file_type = file_type_of(name)
+    if options.file_type is not None or file_type == "jsonl":
         return options
-    return options.model_copy(update={"file_type": by_name})
+    return options.model_copy(update={"file_type": file_type})
 
 
 def _require_other_file(path: Path, rejects_path: Path | None) -> None:
     if rejects_path is not None and rejects_path.exists() and rejects_path.samefile(path):
         raise InvalidInputError(
-            "The file for rejected rows is the file to import.", next_step="Give --rejects another name."
+            "The file for rejected rows is the file to import.", next_step="Pass another path to --rejects."
         )
 
 
 def _trace_file(path: Path, name: str, options: ImportOptions) -> TraceFile:
-    reading = RowReading(
+    row_options = RowOptions(
         row_format=choose_format(
-            path, name, options.file_type, asked_for=options.row_format, column_map=options.column_map
+            path, name, options.file_type, requested=options.row_format, column_map=options.column_map
         ),
         column_map=options.column_map,
         keep_annotations=options.keep_annotations,
@@ -261,16 +261,18 @@ def _trace_file(path: Path, name: str, options: ImportOptions) -> TraceFile:
         path=path,
         name=name,
         file_type=options.file_type,
-        reading=reading,
+        row_options=row_options,
         source=options.source or source_name(name),
         overwrite_source=options.source is not None,
     )
 
 
-def _report(name: str, reading: RowReading, tally: Tally, result: AddResult, seconds: float) -> ImportReport:
+def _report(
+    name: str, row_options: RowOptions, tally: Tally, result: AddResult, seconds: float
+) -> ImportReport:
     return ImportReport(
         file=name,
-        row_format=reading.row_format,
+        row_format=row_options.row_format,
         num_read=tally.num_read,
         num_imported=result.num_added,
         num_present=result.num_present,
@@ -278,21 +280,21 @@ def _report(name: str, reading: RowReading, tally: Tally, result: AddResult, sec
         num_blank_lines=tally.num_blank_lines,
         answer_rules=dict(tally.answer_rules),
         first_rejections=tuple(tally.first_rejections),
-        notes=tuple(_notes(reading, tally)),
+        notes=tuple(_notes(row_options, tally)),
         seconds=round(seconds, 3),
         rows_per_s=round(tally.num_read / max(seconds, 1e-9), 1),
     )
 
 
-def _notes(reading: RowReading, tally: Tally) -> Iterator[str]:
-    """What was decided on the user's behalf, and how to decide otherwise."""
+def _notes(row_options: RowOptions, tally: Tally) -> Iterator[str]:
+    """Automatic decisions, and the options that change them."""
     num_unmarked = tally.answer_rules[UNMARKED_RULE]
     if num_unmarked:
         yield (
-            f"{num_unmarked} rows have no answer marker: their last line was taken as the answer; "
+            f"{num_unmarked} rows have no answer marker: the last line was taken as the answer; "
             "see meta.answer_rule, or pass --require-marker to reject them"
         )
     if tally.num_system_folded:
-        yield f"{tally.num_system_folded} rows have a system message: it was put above the prompt"
-    if reading.row_format == "gsm8k" and not reading.keep_annotations:
+        yield f"{tally.num_system_folded} rows have a system message, which was prepended to the prompt"
+    if row_options.row_format == "gsm8k" and not row_options.keep_annotations:
         yield "calculator annotations (<<…>>) were removed; --keep-annotations keeps them"

@@ -1,7 +1,7 @@
-"""Human reviews: a repaired trace, its lineage, the preference pairs it yields.
+"""Human reviews: corrected traces, their lineage, and preference pairs.
 
-What was reviewed stays as it is. The repaired trace is a trace of its own whose `meta` says where it comes
-from, so that its lineage travels with it through exports, backups and other stores.
+A review does not change the reviewed trace. The corrected trace is stored as a new trace whose `meta` records
+its lineage, so that exports, backups and other stores preserve it.
 """
 
 import json
@@ -31,19 +31,19 @@ from tunix_rt.traces.types import (
 StepVerdict = Literal["accepted", "edited", "rejected"]
 
 REVIEWED = {"reviewed": "true"}
-"""The label that every revision carries; filters find them by it."""
+"""The label of every revision, for filters."""
 ROOT_LABEL = "revision_root"
 
 
 class StepReview(BaseModel):
-    """What a reviewer made of one step."""
+    """The verdict on one step."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     i: Annotated[int, Field(ge=0)]
     """`TraceStep.i` of the step."""
     verdict: StepVerdict
     content: Annotated[str, Field(max_length=MAX_STEP_CHARS, pattern=TEXT_PATTERN)] | None = None
-    """What the step says instead; only with `edited`."""
+    """The new text of the step; only with `edited`."""
 
     @model_validator(mode="after")
     def _an_edit_has_content(self) -> "StepReview":
@@ -53,7 +53,7 @@ class StepReview(BaseModel):
 
 
 class TraceReview(BaseModel):
-    """A verdict on some steps, and maybe another answer. Steps without a verdict stay as they are."""
+    """Verdicts on steps, and optionally a new answer. Steps without a verdict are not changed."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     steps: Annotated[tuple[StepReview, ...], Field(max_length=MAX_STEPS)] = ()
@@ -70,37 +70,37 @@ class TraceReview(BaseModel):
 
 
 class Lineage(BaseModel):
-    """Where a repaired trace comes from, as its `meta` says."""
+    """The lineage of a corrected trace, as recorded in its `meta`."""
 
     model_config = ConfigDict(frozen=True)
     reviewed: Literal[True] = True
     revision_of: UUID
     """The trace that was reviewed."""
     revision_root: UUID
-    """The first version of them all."""
+    """The first version."""
     step_verdicts: dict[int, StepVerdict]
     """Verdicts on the steps of `revision_of`, by their `i`."""
 
 
 def lineage_of(trace: Trace) -> Lineage | None:
-    """Where a trace comes from; None if it is nobody's revision."""
+    """The lineage of a trace; None if it is not a revision."""
     if "revision_of" not in trace.meta:
         return None
     try:
         return Lineage.model_validate(trace.meta)
     except ValidationError:
-        # `meta` is the user's own: a key of the same name may mean anything.
+        # `meta` belongs to the user: a key of the same name may have another meaning.
         return None
 
 
 def revised(parent_id: UUID, parent: Trace, review: TraceReview) -> Trace:
-    """The repaired trace: rejected steps are gone, edited ones say something else.
+    """The corrected trace, without rejected steps and with the new text of edited steps.
 
     Example:
         steps A, B, C with A accepted, B edited to B', C rejected -> steps A, B'
 
     Raises:
-        InvalidInputError: A verdict is about no step, or no step would be left.
+        InvalidInputError: A verdict names an unknown step, or no step would remain.
     """
     reviews = {item.i: item for item in review.steps}
     _require_steps(parent, reviews)
@@ -111,7 +111,7 @@ def revised(parent_id: UUID, parent: Trace, review: TraceReview) -> Trace:
     ]
     if not steps:
         raise InvalidInputError(
-            "Every step is rejected, so nothing would be left.",
+            "Every step is rejected, so no step would remain.",
             next_step="Edit at least one step, or delete the trace.",
         )
     return Trace(
@@ -123,7 +123,7 @@ def revised(parent_id: UUID, parent: Trace, review: TraceReview) -> Trace:
 
 
 def preference_row(parent_id: UUID, parent: Trace, child_id: UUID, child: Trace) -> dict[str, Any] | None:
-    """`{"prompt", "chosen", "rejected"}` as TRL's trainers read it; None if nothing was repaired."""
+    """`{"prompt", "chosen", "rejected"}` for the trainers of TRL; None if nothing changed."""
     chosen, rejected = render_completion(child).text, render_completion(parent).text
     if chosen == rejected:
         return None
@@ -137,9 +137,9 @@ def preference_row(parent_id: UUID, parent: Trace, child_id: UUID, child: Trace)
 
 
 def step_label_row(parent_id: UUID, parent: Trace, lineage: Lineage) -> dict[str, Any] | None:
-    """`{"prompt", "completions", "labels"}` as TRL's stepwise trainer reads it; None if there is no label.
+    """`{"prompt", "completions", "labels"}` for the stepwise trainer of TRL; None if there is no label.
 
-    It ends before the first step without a verdict: a label says that a step is right after those before it.
+    It ends before the first step without a verdict, because a label refers to a step and all steps before it.
 
     Example:
         A accepted, B edited, C not judged -> completions [A, B], labels [True, False]
@@ -187,11 +187,11 @@ ReviewExport = Literal["preferences", "step-labels"]
 
 
 class RevisionReceipt(TraceReceipt):
-    """What a reviewer gets for a repair: the new trace, and what it is a revision of."""
+    """The response to a review: the new trace and the trace it revises."""
 
     revision_of: UUID
     score: float
-    """What the linter says of the repaired trace."""
+    """Linter score of the corrected trace."""
 
 
 class TraceRevision(BaseModel):
@@ -204,9 +204,9 @@ class TraceRevision(BaseModel):
     num_steps: int
     final_answer: str
     revision_of: UUID | None
-    """The version that was reviewed; None of the first one."""
+    """The reviewed version; None for the first version."""
     step_verdicts: dict[int, StepVerdict]
-    """What the reviewer said of the steps of that version, by their `i`."""
+    """Verdicts on the steps of that version, by their `i`."""
 
 
 class RevisionList(BaseModel):
@@ -217,33 +217,33 @@ class RevisionList(BaseModel):
 
 
 def add_revision(traces: TraceRepository, trace_id: UUID, review: TraceReview) -> RevisionReceipt:
-    """Store the repaired trace beside the one that was reviewed, and lint it."""
-    repaired = revised(trace_id, traces.get(trace_id).trace(), review)
-    receipt = add_trace(traces, repaired)
+    """Store the corrected trace as a new version and lint it."""
+    corrected = revised(trace_id, traces.get(trace_id).trace(), review)
+    receipt = add_trace(traces, corrected)
     report = score_trace(traces, receipt.id)
     return RevisionReceipt(**receipt.model_dump(), revision_of=trace_id, score=report.score)
 
 
 def list_revisions(traces: TraceRepository, trace_id: UUID) -> RevisionList:
-    """Every version of the trace, whichever of them was named. NotFoundError if unknown."""
-    named = traces.get(trace_id)
-    lineage = lineage_of(named.trace())
+    """Every version of a trace, given the id of any version. NotFoundError if unknown."""
+    given = traces.get(trace_id)
+    lineage = lineage_of(given.trace())
     root = lineage.revision_root if lineage else trace_id
     criteria = TraceFilter(labels={ROOT_LABEL: str(root)})
     with closing(traces.iter_selected(criteria)) as later:
-        found = {stored.id: stored for stored in later}
-    first = named if root == trace_id else _find(traces, root)
+        by_id = {stored.id: stored for stored in later}
+    first = given if root == trace_id else _find(traces, root)
     if first is not None:
-        found[root] = first
-    versions = sorted(found.values(), key=lambda stored: (stored.created_at, stored.id != root, stored.id))
+        by_id[root] = first
+    versions = sorted(by_id.values(), key=lambda stored: (stored.created_at, stored.id != root, stored.id))
     return RevisionList(data=tuple(_version(stored) for stored in reversed(versions)))
 
 
 def review_lines(traces: TraceRepository, kind: ReviewExport) -> Iterator[str]:
-    """What all reviews teach, as JSON lines; a review whose original was deleted teaches nothing.
+    """Export all reviews as JSON lines, except those whose original trace was deleted.
 
     Raises:
-        DataError: A trace holds our own markup and cannot be written as a completion; the error names it.
+        DataError: A trace contains the markup and cannot be rendered as a completion; the error names it.
     """
     with closing(traces.iter_selected(TraceFilter(labels=REVIEWED))) as reviewed:
         for child in reviewed:

@@ -1,6 +1,6 @@
 """/api/traces and its revisions.
 
-Those that only look something up are `async`: others run in a thread each, which costs more than they do.
+Handlers that only look something up are `async`, because a thread per request would cost more than they do.
 """
 
 from typing import Annotated, Any, Literal
@@ -20,13 +20,12 @@ from tunix_rt.traces.export import build_filter
 from tunix_rt.traces.linter.findings import LintReport
 from tunix_rt.traces.linter.linter import lint_trace
 from tunix_rt.traces.review import TraceReview
-from tunix_rt.traces.service import score_stored_trace as trace_service_score_stored_trace
 from tunix_rt.traces.store import TraceRepository
 from tunix_rt.traces.types import Trace, TraceFilter, TraceOrder
 
 
 async def get_traces(home: Annotated[Home, Depends(get_home)]) -> TraceRepository:
-    """The trace repository of that store."""
+    """The trace repository."""
     return TraceRepository(home.database)
 
 
@@ -42,7 +41,7 @@ _FILE: dict[int | str, dict[str, Any]] = {200: {"content": {_LINES: {}}}}
 
 @router.get("/revisions/preferences.jsonl", responses=_FILE, response_class=StreamingResponse)
 def export_preferences(traces: Traces) -> StreamingResponse:
-    """Every repair as a preference pair: `prompt`, `chosen`, `rejected`."""
+    """Every corrected trace as a preference pair: `prompt`, `chosen`, `rejected`."""
     return download(
         spooled(revision_service.review_lines(traces, "preferences")), "preferences.jsonl", _LINES
     )
@@ -64,10 +63,10 @@ def export_step_labels(traces: Traces) -> StreamingResponse:
 def add_revision(
     trace_id: UUID, review: TraceReview, traces: Traces, response: Response
 ) -> revision_service.RevisionReceipt:
-    """Store what a review makes of a trace as a new version; the reviewed one stays as it is.
+    """Store the corrected trace as a new version. The reviewed trace is not changed.
 
-    201 when it is new, 200 when the very same review was made before, 404 if the trace is unknown, 422 if a
-    verdict is about no step or none would be left.
+    201 when it is new, 200 when the same review was stored before, 404 if the trace is unknown, 422 if a
+    verdict names an unknown step or no step would remain.
     """
     receipt = revision_service.add_revision(traces, trace_id, review)
     response.status_code = status.HTTP_201_CREATED if receipt.created else status.HTTP_200_OK
@@ -76,7 +75,7 @@ def add_revision(
 
 @router.get("/{trace_id}/revisions", responses=error_responses(404))
 def list_revisions(trace_id: UUID, traces: Traces) -> revision_service.RevisionList:
-    """Every version of a trace, newest first, whichever of them is named. 404 if unknown."""
+    """Every version of a trace, newest first, given the id of any version. 404 if unknown."""
     return revision_service.list_revisions(traces, trace_id)
 
 
@@ -88,7 +87,7 @@ traces_router = APIRouter(
 
 
 class ScoreRequest(BaseModel):
-    """How to score; there is one way."""
+    """The scoring criteria. Only `baseline` is supported."""
 
     model_config = ConfigDict(extra="forbid")
     criteria: Literal["baseline"] = "baseline"
@@ -104,7 +103,7 @@ def trace_filter(
     without_code: Annotated[list[str], Query(description="lacks this linter finding")] = [],  # noqa: B006
     query: Annotated[str | None, Query(max_length=1000, description="words that must all occur")] = None,
 ) -> TraceFilter:
-    """The filter that the query string describes."""
+    """The filter from the query string."""
     return build_filter(
         source=source,
         meta=meta,
@@ -123,7 +122,7 @@ def trace_filter(
     responses=error_responses(400) | {200: {"model": trace_service.TraceReceipt}},
 )
 def create_trace(trace: Trace, traces: Traces, response: Response) -> trace_service.TraceReceipt:
-    """Store a trace. 201 when it is new, 200 when the very same trace is there already."""
+    """Store a trace. 201 when it is new, 200 when the same trace is already stored."""
     receipt = trace_service.add_trace(traces, trace)
     response.status_code = status.HTTP_201_CREATED if receipt.created else status.HTTP_200_OK
     return receipt
@@ -145,25 +144,25 @@ def list_traces(
     limit: Limit = 20,
     offset: Offset = 0,
 ) -> trace_service.TraceList:
-    """A page of traces with the total; by score, those that were never linted come last."""
+    """A page of traces with the total. In score order, traces that were never linted come last."""
     return trace_service.list_traces(traces, criteria, order=order, limit=limit, offset=offset)
 
 
 @traces_router.get("/compare", responses=error_responses(404))
 def compare_traces(base: UUID, other: UUID, traces: Traces) -> trace_service.StoredComparison:
-    """Two traces with their steps lined up. 404 if either is unknown."""
+    """Two traces with aligned steps. 404 if either is unknown."""
     return trace_service.compare_stored(traces, base, other)
 
 
 @traces_router.post("/lint", responses=error_responses(400))
 def lint(trace: Annotated[Trace, Body()]) -> LintReport:
-    """What the linter says of a trace that is not stored; nothing is kept."""
+    """Lint a trace without storing it."""
     return lint_trace(trace)
 
 
 @traces_router.get("/lint/codes")
 def list_codes() -> trace_service.CodeList:
-    """Everything that the linter can find, with how bad it is and what it means."""
+    """All linter findings with their severity and meaning."""
     return trace_service.list_codes()
 
 
@@ -171,7 +170,7 @@ def list_codes() -> trace_service.CodeList:
 def score_traces(
     traces: Traces, criteria: Annotated[TraceFilter, Depends(trace_filter)]
 ) -> trace_service.ScoredTraces:
-    """Judge every trace that the filter could choose and this linter has not judged; the scores are kept."""
+    """Lint and score every trace that the filter could select and this linter version has not scored."""
     return trace_service.score_traces(traces, criteria)
 
 
@@ -187,17 +186,17 @@ def get_trace(trace_id: UUID, traces: Traces) -> trace_service.TraceDetail:
 def score_trace(
     trace_id: UUID, traces: Traces, request: ScoreRequest | None = None
 ) -> trace_service.TraceScore:
-    """Judge a stored trace by what its steps say, and keep the judgement. 404 if unknown."""
-    return trace_service_score_stored_trace(traces, trace_id)
+    """Lint a stored trace and store the score. 404 if unknown."""
+    return trace_service.score_stored_trace(traces, trace_id)
 
 
 @traces_router.get("/{trace_id}/report", responses=error_responses(404))
 def get_report(trace_id: UUID, traces: Traces) -> LintReport:
-    """What the linter last said of a stored trace. 404 if unknown or never linted."""
+    """The last lint report of a stored trace. 404 if unknown or never linted."""
     return trace_service.get_report(traces, trace_id)
 
 
 @traces_router.delete("/{trace_id}", status_code=status.HTTP_204_NO_CONTENT, responses=error_responses(404))
 def delete_trace(trace_id: UUID, traces: Traces) -> None:
-    """Remove a trace; datasets built from it keep their copy. 404 if unknown."""
+    """Delete a trace. Datasets built from it keep their copy. 404 if unknown."""
     traces.delete(trace_id)

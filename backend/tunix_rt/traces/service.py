@@ -1,4 +1,4 @@
-"""Add, get, list, compare and delete stored traces; lint and score them, or a file."""
+"""Add, get, list and compare stored traces; lint stored traces and files."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +17,7 @@ from tunix_rt.base.files.jsonl import BadRow, BlankLine, FileRow
 from tunix_rt.base.files.readers import open_rows, regular_file
 from tunix_rt.base.host import in_this_process, worker_processes
 from tunix_rt.base.records import Pagination
-from tunix_rt.traces.formats.registry import ROW_FORMATS, RowReading, detect_format, read_row
+from tunix_rt.traces.formats.registry import ROW_FORMATS, RowOptions, detect_format, read_row
 from tunix_rt.traces.formats.solutions import RowError
 from tunix_rt.traces.linter.findings import CODES, LINTER_VERSION, Finding, LintReport
 from tunix_rt.traces.linter.linter import lint_trace
@@ -33,37 +33,37 @@ from tunix_rt.traces.types import (
 )
 
 MAX_PAIRS_TO_MATCH = 40_000
-"""Above this many pairs in one gap, steps are paired by position: matching them all would take seconds."""
+"""Above this many pairs in one gap, steps are paired by position, because matching would take seconds."""
 SIMILAR_FROM = 0.3
 
 _WORD = re.compile(r"\w+")
 
 
 class AlignedStep(BaseModel):
-    """One line of the comparison; a side is None where the other trace has no such step."""
+    """One line of the comparison. A side is None if that trace has no such step."""
 
     model_config = ConfigDict(frozen=True)
     kind: Literal["same", "changed", "added", "removed"]
     base: TraceStep | None
     other: TraceStep | None
     similarity: float
-    """Shared words of the two steps, 0 to 1."""
+    """Word overlap of the two steps, 0 to 1."""
 
 
 class TraceComparison(BaseModel):
-    """What two traces share and where they part."""
+    """The result of comparing two traces."""
 
     model_config = ConfigDict(frozen=True)
     same_prompt: bool
     same_answer: bool
     num_same_steps: int
     first_difference: int | None
-    """Line of `steps` where they part; None when all steps are the same."""
+    """Index in `steps` of the first difference; None when all steps are equal."""
     steps: tuple[AlignedStep, ...]
 
 
 def compare_traces(base: Trace, other: Trace) -> TraceComparison:
-    """Align the steps of two traces and say where they part."""
+    """Align the steps of two traces and find the first difference."""
     steps = align_steps(base.steps, other.steps)
     differences = [line for line, step in enumerate(steps) if step.kind != "same"]
     return TraceComparison(
@@ -76,7 +76,7 @@ def compare_traces(base: Trace, other: Trace) -> TraceComparison:
 
 
 def align_steps(base: Sequence[TraceStep], other: Sequence[TraceStep]) -> list[AlignedStep]:
-    """Pair equal steps first, then the most similar ones between them, never crossing.
+    """Pair equal steps first, then the most similar steps between them, without crossing.
 
     Example:
         [A, B, C] against [A, B', D, C] -> A=A, B~B', +D, C=C
@@ -152,12 +152,12 @@ PROGRESS_EVERY_ROWS = 200
 
 
 class LineReport(BaseModel):
-    """What the linter says of one line of a file."""
+    """The lint report of one line of a file."""
 
     model_config = ConfigDict(frozen=True)
     line: int
     score: float | None
-    """None when the line holds no trace; `error` says why."""
+    """None when the line is not a valid trace; `error` gives the reason."""
     findings: tuple[Finding, ...] = ()
     error: str | None = None
 
@@ -168,12 +168,12 @@ def lint_file(
     row_format: str | None = None,
     on_fraction: Callable[[float], None] = lambda fraction: None,
 ) -> Iterator[LineReport]:
-    """One report for each line that is not blank, in order.
+    """One report per non-blank line, in order.
 
     Args:
         file: JSONL, CSV or Parquet; `-` is standard input.
-        row_format: one of `ROW_FORMATS`; by default the format of each row is told by its keys.
-        on_fraction: told now and then how much of the file has been read, 0 to 1.
+        row_format: one of `ROW_FORMATS`. Default: detected from the keys of each row.
+        on_fraction: called periodically with the fraction of the file that was read.
     """
     if row_format is not None and row_format not in ROW_FORMATS:
         raise InvalidInputError(
@@ -192,23 +192,23 @@ def _lint_row(row: FileRow, row_format: str | None) -> LineReport:
         return LineReport(line=row.number, score=None, error=row.reason)
     assert not isinstance(row, BlankLine)
     try:
-        reading = RowReading(row_format or detect_format(row.values), keep_annotations=True)
-        report = lint_trace(read_row(row.values, reading))
+        row_options = RowOptions(row_format or detect_format(row.values), keep_annotations=True)
+        report = lint_trace(read_row(row.values, row_options))
     except RowError as error:
         return LineReport(line=row.number, score=None, error=str(error))
     return LineReport(line=row.number, score=report.score, findings=report.findings)
 
 
 Progress = Callable[[int], None]
-"""Told how many more traces are done."""
+"""Called with the number of traces that were just linted."""
 
 BATCH = 500
 PARALLEL_FROM = 4_000
-"""Starting worker processes costs about as much as judging this many traces."""
+"""Starting worker processes costs about as much as linting this many traces."""
 
 
 def score_trace(traces: TraceRepository, trace_id: UUID) -> LintReport:
-    """Judge one stored trace and keep the report. NotFoundError if there is no such trace."""
+    """Lint one stored trace and store the report. NotFoundError if there is no such trace."""
     report = lint_trace(traces.get(trace_id).trace())
     traces.save_reports([(trace_id, report)])
     return report
@@ -217,18 +217,18 @@ def score_trace(traces: TraceRepository, trace_id: UUID) -> LintReport:
 def score_unscored(
     traces: TraceRepository, criteria: TraceFilter, *, progress: Progress = lambda _: None
 ) -> int:
-    """Judge every trace that `criteria` could choose and this linter has not judged; how many there were."""
+    """Lint the traces that `criteria` could select and that have no current score; returns their number."""
     is_large = traces.count_unscored(criteria, LINTER_VERSION) >= PARALLEL_FROM
-    num_judged = 0
+    num_linted = 0
     with worker_processes() if is_large else nullcontext(in_this_process) as mapper:
-        for reports in mapper(_judge, _batched(traces.iter_unscored(criteria, LINTER_VERSION))):
+        for reports in mapper(_lint_batch, _batched(traces.iter_unscored(criteria, LINTER_VERSION))):
             traces.save_reports(reports)
-            num_judged += len(reports)
+            num_linted += len(reports)
             progress(len(reports))
-    return num_judged
+    return num_linted
 
 
-def _judge(batch: list[tuple[UUID, str]]) -> list[tuple[UUID, LintReport]]:
+def _lint_batch(batch: list[tuple[UUID, str]]) -> list[tuple[UUID, LintReport]]:
     return [(trace_id, lint_trace(Trace.model_validate_json(canonical))) for trace_id, canonical in batch]
 
 
@@ -238,18 +238,18 @@ def _batched(stored: Iterator[StoredTrace]) -> Iterator[list[tuple[UUID, str]]]:
 
 
 class TraceReceipt(BaseModel):
-    """What a caller gets for a trace that it sent."""
+    """The response to storing a trace."""
 
     model_config = ConfigDict(frozen=True)
     id: UUID
     created_at: datetime
     trace_version: str
     created: bool
-    """False when the very same trace was stored before: it is kept once."""
+    """False when the same trace was already stored."""
 
 
 class BatchReceipt(BaseModel):
-    """What a caller gets for a batch, in the order it was sent."""
+    """The response to storing a batch, in the order of the request."""
 
     model_config = ConfigDict(frozen=True)
     created_count: int
@@ -257,7 +257,7 @@ class BatchReceipt(BaseModel):
 
 
 class TraceDetail(BaseModel):
-    """A stored trace with what is known of it."""
+    """A stored trace with its score and linter findings."""
 
     model_config = ConfigDict(frozen=True)
     id: UUID
@@ -279,7 +279,7 @@ class TraceList(BaseModel):
 
 
 class TraceScore(BaseModel):
-    """The linter's judgement of a stored trace."""
+    """The linter score of a stored trace."""
 
     model_config = ConfigDict(frozen=True)
     trace_id: UUID
@@ -306,14 +306,14 @@ class CodeList(BaseModel):
 
 
 class ScoredTraces(BaseModel):
-    """How many traces the linter has judged just now."""
+    """The number of traces that were scored."""
 
     model_config = ConfigDict(frozen=True)
     num_scored: int
 
 
 class StoredComparison(BaseModel):
-    """Two stored traces and how their steps line up."""
+    """Two stored traces with their aligned steps."""
 
     model_config = ConfigDict(frozen=True)
     base: TraceDetail
@@ -337,7 +337,7 @@ def add_batch(traces: TraceRepository, batch: Sequence[Trace]) -> BatchReceipt:
     receipts = tuple(
         TraceReceipt(
             id=key,
-            # Without a time: another client deleted it a moment ago.
+            # Missing if another client has just deleted it.
             created_at=created_at.get(key, now),
             trace_version=trace.trace_version,
             created=key in new and firsts[key] == position,
@@ -369,7 +369,7 @@ def list_traces(
     offset: int,
     order: TraceOrder = "newest",
 ) -> TraceList:
-    """A page of the traces that `criteria` chooses."""
+    """A page of the traces that `criteria` selects."""
     page = traces.list(criteria, limit=limit, offset=offset, order=order)
     end = offset + len(page.data)
     is_last = len(page.data) < limit or (page.total_is_exact and end >= page.total)
@@ -387,7 +387,7 @@ def list_traces(
 
 
 def score_stored_trace(traces: TraceRepository, key: UUID) -> TraceScore:
-    """Judge a stored trace and keep the judgement."""
+    """Lint a stored trace and store the score."""
     report = score_trace(traces, key)
     return TraceScore(
         trace_id=key, score=report.score, criteria="baseline", scored_at=datetime.now(UTC), details=report
@@ -395,20 +395,20 @@ def score_stored_trace(traces: TraceRepository, key: UUID) -> TraceScore:
 
 
 def score_traces(traces: TraceRepository, criteria: TraceFilter) -> ScoredTraces:
-    """Judge what `criteria` could choose and was never judged by this linter."""
+    """Lint and score the traces that `criteria` could select and this linter version has not scored."""
     return ScoredTraces(num_scored=score_unscored(traces, criteria))
 
 
 def list_codes() -> CodeList:
-    """Everything that the linter can find."""
-    known = (
+    """All linter findings."""
+    codes = (
         LintCode(code=code, severity=info.severity, meaning=info.meaning) for code, info in CODES.items()
     )
-    return CodeList(data=tuple(known))
+    return CodeList(data=tuple(codes))
 
 
 def get_report(traces: TraceRepository, key: UUID) -> LintReport:
-    """What the linter last said of a stored trace; NotFoundError if it was never asked."""
+    """The last lint report of a stored trace; NotFoundError if it was never linted."""
     report = traces.get_report(traces.get(key).id)
     if report is None:
         raise NotFoundError(
@@ -418,6 +418,6 @@ def get_report(traces: TraceRepository, key: UUID) -> LintReport:
 
 
 def compare_stored(traces: TraceRepository, base: UUID, other: UUID) -> StoredComparison:
-    """Line up two stored traces."""
+    """Compare two stored traces."""
     left, right = get_trace(traces, base), get_trace(traces, other)
     return StoredComparison(base=left, other=right, comparison=compare_traces(left.payload, right.payload))

@@ -1,6 +1,6 @@
-"""SQL: traces, pages, filters, full-text search.
+"""Trace storage in SQL: pages, filters and full-text search.
 
-SQLite keeps the tokens of a trace in FTS5, PostgreSQL as the lexemes of a tsvector.
+SQLite stores the tokens of a trace in an FTS5 index, PostgreSQL in a tsvector.
 """
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
@@ -62,7 +62,7 @@ def add_to_index(connection: Connection, rows: Iterable[tuple[int, str]]) -> Non
 
 
 def remove_from_index(connection: Connection, pk: int, trace: Trace) -> None:
-    """Forget a trace; PostgreSQL does it by itself when the trace goes."""
+    """Remove a trace from the index. PostgreSQL does this by itself when the trace is deleted."""
     if connection.dialect.name == "sqlite":
         connection.execute(
             text("INSERT INTO trace_index (trace_index, rowid, tokens) VALUES ('delete', :pk, :tokens)"),
@@ -71,7 +71,7 @@ def remove_from_index(connection: Connection, pk: int, trace: Trace) -> None:
 
 
 def select_indexed(dialect: str, tokens: list[str]) -> tuple[Select[Any], ColumnElement[int]]:
-    """The index entries that have all tokens: a select without columns, and the key of the traces."""
+    """Select the index entries with all tokens: a select without columns, and the key of the traces."""
     if dialect == "sqlite":
         key: ColumnElement[int] = trace_index.c.rowid
         terms = " AND ".join(f'"{token.rstrip("*")}"{"*" if token.endswith("*") else ""}' for token in tokens)
@@ -83,38 +83,38 @@ def select_indexed(dialect: str, tokens: list[str]) -> tuple[Select[Any], Column
     return select().select_from(trace_index).where(matches), key
 
 
-Chosen = tuple[Select[Any], ColumnElement[int]]
+Selected = tuple[Select[Any], ColumnElement[int]]
 
 
-def select_traces(criteria: TraceFilter, dialect: str) -> Chosen:
-    """A select over the chosen traces (add columns to it), and the key to order by.
+def select_traces(criteria: TraceFilter, dialect: str) -> Selected:
+    """Select the traces that match (a select without columns), and the key to order by.
 
-    It reads the table of traces only where the filter needs it: search and labels are the index's own.
+    It joins the traces table only where the filter needs it; search and labels need only the index.
     """
-    chosen, key = _indexed(criteria, dialect)
+    selected, key = _indexed(criteria, dialect)
     if criteria.needs_lint and key is not traces.c.pk:
-        chosen = chosen.join(traces, traces.c.pk == key)
+        selected = selected.join(traces, traces.c.pk == key)
     for condition in _lint_conditions(criteria, key):
-        chosen = chosen.where(condition)
-    return chosen, key
+        selected = selected.where(condition)
+    return selected, key
 
 
-def unscored_like(criteria: TraceFilter, dialect: str, linter_version: str | None) -> Chosen:
-    """Traces that fit `criteria` apart from its lint conditions and were not judged by this linter.
+def unscored_like(criteria: TraceFilter, dialect: str, linter_version: str | None) -> Selected:
+    """Traces that match `criteria` apart from its lint conditions and were not scored by this linter version.
 
-    With no version: those that no linter ever judged.
+    Without a version: traces that no linter version has scored.
     """
-    chosen, key = _indexed(criteria, dialect)
+    selected, key = _indexed(criteria, dialect)
     if key is not traces.c.pk:
-        chosen = chosen.join(traces, traces.c.pk == key)
+        selected = selected.join(traces, traces.c.pk == key)
     version = traces.c.linter_version
-    unjudged = (
+    unscored = (
         version.is_(None) if linter_version is None else or_(version.is_(None), version != linter_version)
     )
-    return chosen.where(unjudged), key
+    return selected.where(unscored), key
 
 
-def _indexed(criteria: TraceFilter, dialect: str) -> Chosen:
+def _indexed(criteria: TraceFilter, dialect: str) -> Selected:
     tokens = [label_token(name, value) for name, value in criteria.required_labels()]
     if criteria.query is not None:
         tokens += _words(criteria.query)
@@ -149,12 +149,12 @@ def _has_code(code: str, key: ColumnElement[int]) -> ColumnElement[bool]:
 
 
 COUNT_UP_TO = 10_000
-"""Totals of filtered lists are exact up to here; counting on would make every page of a large store slow."""
+"""Totals of filtered lists are exact up to this; counting further would slow down every page."""
 
 
 @dataclass(frozen=True)
 class Window:
-    """Where a page stands in its list; `total` is None where the list is longer than was counted."""
+    """The position of a page in its list. `total` is None if the list was not counted to its end."""
 
     order: TraceOrder
     limit: int
@@ -162,15 +162,15 @@ class Window:
     total: int | None
 
 
-def keys_of_page(chosen: Select[Any], key: ColumnElement[int], window: Window) -> Select[Any]:
+def keys_of_page(selected: Select[Any], key: ColumnElement[int], window: Window) -> Select[Any]:
     """The keys of the page, as a column `pk`."""
-    keys = chosen.add_columns(key.label("pk"))
+    keys = selected.add_columns(key.label("pk"))
     if window.order == "newest":
         return _newest(keys, key, window)
     if window.order == "oldest":
         return keys.order_by(key).limit(window.limit).offset(window.offset)
     if key is not traces.c.pk:
-        # Search and labels are the index's own: the scores are in the table.
+        # The index has no scores; they are in the traces table.
         keys = select(traces.c.pk).where(traces.c.pk.in_(keys))
     return keys.order_by(*sorted_by(window.order)).limit(window.limit).offset(window.offset)
 
@@ -187,21 +187,21 @@ def sorted_by(order: TraceOrder) -> tuple[ColumnElement[Any], ...]:
     return orders[order]
 
 
-def count(connection: Connection, chosen: Select[Any], key: ColumnElement[int] | None) -> tuple[int, bool]:
-    """How many are chosen, and whether that is all of them.
+def count(connection: Connection, selected: Select[Any], key: ColumnElement[int] | None) -> tuple[int, bool]:
+    """The number of selected traces, and whether it is exact.
 
-    With a key, counting stops at `COUNT_UP_TO`; without, everything is counted.
+    With a key, counting stops at `COUNT_UP_TO`; without one, it is exact.
     """
     if key is None:
-        everything = chosen.with_only_columns(func.count(), maintain_column_froms=True)
+        everything = selected.with_only_columns(func.count(), maintain_column_froms=True)
         return int(connection.execute(everything).scalar_one()), True
-    some = chosen.add_columns(key.label("pk")).limit(COUNT_UP_TO + 1).subquery()
+    some = selected.add_columns(key.label("pk")).limit(COUNT_UP_TO + 1).subquery()
     num_counted = int(connection.execute(select(func.count()).select_from(some)).scalar_one())
     return min(num_counted, COUNT_UP_TO), num_counted <= COUNT_UP_TO
 
 
 def _newest(keys: Select[Any], key: ColumnElement[int], window: Window) -> Select[Any]:
-    """Newest first; reached from the nearer end where the total is known."""
+    """Newest first; scans from the nearer end if the total is known."""
     limit, offset, total = window.limit, window.offset, window.total
     if total is None or offset <= total // 2:
         return keys.order_by(key.desc()).limit(limit).offset(offset)
@@ -219,7 +219,7 @@ class TraceRepository:
         self._engine = engine
 
     def add(self, trace: Trace) -> tuple[StoredTrace, bool]:
-        """Store one trace; True when it was not there before."""
+        """Store one trace; True when it is new."""
         entry = prepared(trace)
         added = self.add_prepared([entry])
         return self.get(UUID(hex=entry.id_hex)), bool(added)
@@ -230,8 +230,8 @@ class TraceRepository:
         return AddResult(num_added=num_added, num_present=len(items) - num_added)
 
     def add_prepared(self, entries: Sequence[PreparedTrace]) -> set[UUID]:
-        """Store traces, all or none; gives the ids of those that were not there before."""
-        # One order for every writer: two imports of the same file cannot deadlock on each other's rows.
+        """Store traces, all or none; returns the ids of the new ones."""
+        # All writers use one order, so that two imports of the same file cannot deadlock.
         distinct = sorted({entry.id_hex: entry for entry in entries}.items())
         with writing(self._engine) as connection:
             added = _insert_traces(connection, [entry for _, entry in distinct])
@@ -251,43 +251,43 @@ class TraceRepository:
             return _stored(row)
 
     def lint_codes(self, trace_id: UUID) -> tuple[str, ...]:
-        """Which findings the linter made in this trace when it was last asked, each once."""
+        """The distinct finding codes of the last lint report of this trace."""
         codes = select(trace_lint_codes.c.code).join(traces, traces.c.pk == trace_lint_codes.c.pk)
         with reading(self._engine) as connection:
-            found = connection.execute(codes.where(traces.c.id == trace_id).order_by(trace_lint_codes.c.code))
-            return tuple(found.scalars())
+            rows = connection.execute(codes.where(traces.c.id == trace_id).order_by(trace_lint_codes.c.code))
+            return tuple(rows.scalars())
 
     def created_at(self, ids: Sequence[UUID]) -> dict[UUID, datetime]:
         """When each of these traces was stored."""
         with reading(self._engine) as connection:
-            found: dict[UUID, datetime] = {}
+            times: dict[UUID, datetime] = {}
             for start in range(0, len(ids), _CHUNK):
                 chunk = ids[start : start + _CHUNK]
                 query = select(traces.c.id, traces.c.created_at).where(traces.c.id.in_(chunk))
-                found.update({row.id: row.created_at for row in connection.execute(query)})
-            return found
+                times.update({row.id: row.created_at for row in connection.execute(query)})
+            return times
 
     def scores(self, ids: Sequence[UUID]) -> dict[UUID, float]:
-        """The linter's scores of those of these traces that are stored and were judged."""
-        found: dict[UUID, float] = {}
+        """The linter scores of these traces, for those that are stored and scored."""
+        scores: dict[UUID, float] = {}
         with reading(self._engine) as connection:
             for start in range(0, len(ids), _CHUNK):
-                chosen = traces.c.id.in_(ids[start : start + _CHUNK]) & traces.c.score.is_not(None)
-                query = select(traces.c.id, traces.c.score).where(chosen)
-                found.update({row.id: row.score for row in connection.execute(query)})
-        return found
+                selected = traces.c.id.in_(ids[start : start + _CHUNK]) & traces.c.score.is_not(None)
+                query = select(traces.c.id, traces.c.score).where(selected)
+                scores.update({row.id: row.score for row in connection.execute(query)})
+        return scores
 
     def list(
         self, criteria: TraceFilter, *, limit: int, offset: int, order: TraceOrder = "newest"
     ) -> TracePage:
         """A page of traces in this order."""
         dialect = self._engine.dialect.name
-        chosen, key = select_traces(criteria, dialect)
+        selected, key = select_traces(criteria, dialect)
         with reading(self._engine) as connection:
-            total, total_is_exact = count(connection, chosen, None if criteria == TraceFilter() else key)
+            total, total_is_exact = count(connection, selected, None if criteria == TraceFilter() else key)
             window = Window(order, limit, offset, total=total if total_is_exact else None)
-            keys = keys_of_page(chosen, key, window)
-            # Keys first: skipping a long way then reads an index, not the rows.
+            keys = keys_of_page(selected, key, window)
+            # Keys first, so that a large offset skips index entries and not rows.
             page = select(*_summary_columns()).join(keys.subquery("keys"), text("keys.pk = traces.pk"))
             rows = connection.execute(page.order_by(*sorted_by(order))).all()
             num_unscored = 0
@@ -301,24 +301,24 @@ class TraceRepository:
             )
 
     def iter_selected(self, criteria: TraceFilter) -> Generator[StoredTrace, None, None]:
-        """Every chosen trace in the order of ids, streamed: memory does not grow with their number.
+        """Stream every selected trace in id order, in constant memory.
 
-        It holds a connection until it is used up or closed: see `contextlib.closing`.
+        The generator holds a connection until it is exhausted or closed; see `contextlib.closing`.
         """
-        chosen, key = select_traces(criteria, self._engine.dialect.name)
-        keys = chosen.add_columns(key.label("pk")).subquery()
+        selected, key = select_traces(criteria, self._engine.dialect.name)
+        keys = selected.add_columns(key.label("pk")).subquery()
         query = _with_body().join(keys, keys.c.pk == traces.c.pk).order_by(traces.c.id)
         with reading(self._engine) as connection:
-            # Closed by name: whoever stops half way leaves a cursor open on the server otherwise.
+            # Closed explicitly: otherwise, a consumer that stops early leaves a cursor open on the server.
             with connection.execution_options(yield_per=_CHUNK).execute(query) as streamed:
                 yield from map(_stored, streamed)
 
     def iter_unscored(self, criteria: TraceFilter, linter_version: str) -> Iterator[StoredTrace]:
-        """Traces that `criteria` could choose once this linter has judged them."""
-        chosen, key = unscored_like(criteria, self._engine.dialect.name, linter_version)
+        """Traces that `criteria` could select after this linter version has scored them."""
+        selected, key = unscored_like(criteria, self._engine.dialect.name, linter_version)
         last_pk = 0
         while True:
-            keys = chosen.add_columns(key.label("pk")).where(key > last_pk).order_by(key).limit(_CHUNK)
+            keys = selected.add_columns(key.label("pk")).where(key > last_pk).order_by(key).limit(_CHUNK)
             page = _with_body().join(keys.subquery("keys"), text("keys.pk = traces.pk"))
             with reading(self._engine) as connection:
                 rows = connection.execute(page.order_by(traces.c.pk)).all()
@@ -328,35 +328,35 @@ class TraceRepository:
             last_pk = rows[-1].pk
 
     def count_unscored(self, criteria: TraceFilter, linter_version: str) -> int:
-        """How many traces `iter_unscored` will give."""
-        chosen, _ = unscored_like(criteria, self._engine.dialect.name, linter_version)
+        """The number of traces that `iter_unscored` yields."""
+        selected, _ = unscored_like(criteria, self._engine.dialect.name, linter_version)
         with reading(self._engine) as connection:
-            return count(connection, chosen, None)[0]
+            return count(connection, selected, None)[0]
 
     def save_reports(self, reports: Sequence[tuple[UUID, LintReport]]) -> None:
-        """Keep what the linter said about these traces, in place of what it said before."""
+        """Store lint reports, replacing earlier ones of the same traces."""
         scored_at = datetime.now(UTC)
         by_id = dict(reports)
         with writing(self._engine) as connection:
-            # Locked: another process may judge or delete the same traces at this moment.
-            chosen = select(traces.c.pk, traces.c.id).where(traces.c.id.in_(by_id)).order_by(traces.c.pk)
-            found = connection.execute(chosen.with_for_update())
-            known = [(row.pk, by_id[row.id]) for row in found]
+            # Locked, because another process may score or delete the same traces.
+            selected = select(traces.c.pk, traces.c.id).where(traces.c.id.in_(by_id)).order_by(traces.c.pk)
+            rows = connection.execute(selected.with_for_update())
+            known = [(row.pk, by_id[row.id]) for row in rows]
             if known:
                 _replace_reports(connection, known, scored_at)
 
     def get_report(self, trace_id: UUID) -> LintReport | None:
-        """What the linter last said about this trace, if it was asked."""
+        """The last lint report of this trace, or None."""
         joined = select(trace_reports.c.report).join(traces, traces.c.pk == trace_reports.c.pk)
         with reading(self._engine) as connection:
             report = connection.execute(joined.where(traces.c.id == trace_id)).scalar_one_or_none()
         return None if report is None else LintReport.model_validate_json(report)
 
     def delete(self, trace_id: UUID) -> None:
-        """Remove a trace and all that hangs on it, or NotFoundError."""
+        """Delete a trace with its reports and index entries, or raise NotFoundError."""
         with writing(self._engine) as connection:
-            chosen = _with_body().where(traces.c.id == trace_id).with_for_update(of=traces)
-            row = connection.execute(chosen).one_or_none()
+            selected = _with_body().where(traces.c.id == trace_id).with_for_update(of=traces)
+            row = connection.execute(selected).one_or_none()
             if row is None:
                 raise _no_trace(trace_id)
             remove_from_index(connection, row.pk, Trace.model_validate_json(row.canonical))
@@ -368,7 +368,7 @@ def _with_body() -> Select[Any]:
 
 
 def _insert_traces(connection: Connection, entries: list[PreparedTrace]) -> dict[str, int]:
-    """Insert what is not there yet; the new traces' keys by id."""
+    """Insert the traces that are not stored yet; returns their keys by id."""
     now = stored_value(connection, traces.c.created_at, datetime.now(UTC))
     columns = ("id", "created_at", "trace_version", "prompt_start", "num_steps", "source")
     rows = [

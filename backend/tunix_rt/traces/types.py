@@ -1,13 +1,7 @@
-"""Trace, its id and canonical JSON, filters, pages, search tokens, completion markups.
+"""Traces with their ids and canonical JSON, filters, pages, search tokens and completion markups.
 
-The choice of step and of change never asks the linter: every step that states a computed result is as likely
-as any other.
-
-The words are cut here, not by the databases, whose parsers disagree about numbers and punctuation: a search
-has the same answers on all of them.
-
-Training, evaluation, serving, the exports and the X-ray all render through this file. The chat template
-around the completion is not decided here; see `docs/templates.md`.
+Text is tokenized for search here and not by the databases, whose parsers treat numbers and punctuation
+differently. A search therefore returns the same results on SQLite and PostgreSQL.
 """
 
 import hashlib
@@ -62,11 +56,11 @@ Meta = Annotated[dict[str, Any], AfterValidator(_storable_meta)]
 
 
 class TraceStep(BaseModel):
-    """One step of the shown work."""
+    """One reasoning step."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     i: Annotated[int, Field(ge=0, le=2**31 - 1)]
-    """Position of the step: unique and ascending within a trace."""
+    """Position of the step, unique and ascending within a trace."""
     type: Annotated[str, Field(min_length=1, max_length=64, pattern=TEXT_PATTERN)] = "reasoning"
     content: Annotated[str, Field(min_length=1, max_length=MAX_STEP_CHARS, pattern=TEXT_PATTERN)]
 
@@ -80,7 +74,7 @@ class Trace(BaseModel):
     steps: Annotated[tuple[TraceStep, ...], Field(min_length=1, max_length=MAX_STEPS, fail_fast=True)]
     final_answer: Annotated[str, Field(min_length=1, max_length=MAX_ANSWER_CHARS, pattern=TEXT_PATTERN)]
     meta: Meta = Field(default_factory=dict)
-    """Anything else that is known: `source`, `category`, `difficulty`, `tags`, …"""
+    """Free metadata: `source`, `category`, `difficulty`, `tags`, …"""
 
     @model_validator(mode="after")
     def _steps_are_ordered(self) -> "Trace":
@@ -93,7 +87,7 @@ class Trace(BaseModel):
 def trace_from_text_steps(
     prompt: str, steps: list[str], final_answer: str, meta: dict[str, Any] | None = None
 ) -> Trace:
-    """A trace whose steps are numbered from 0 and have the default type."""
+    """A trace with steps of the default type, numbered from 0."""
     return Trace(
         prompt=prompt,
         steps=tuple(TraceStep(i=i, content=content) for i, content in enumerate(steps)),
@@ -103,12 +97,12 @@ def trace_from_text_steps(
 
 
 def canonical_json(trace: Trace) -> str:
-    """The one text of a trace: what is hashed, stored and compared."""
+    """The canonical JSON of a trace, which is hashed, stored and compared."""
     return _CANONICAL.encode(trace.model_dump())
 
 
 def trace_id(canonical: str) -> UUID:
-    """The id of a trace is its content: the same trace has the same id on every machine.
+    """The id of a trace is a hash of its content: the same trace has the same id on every machine.
 
     The first 16 bytes of the SHA-256 of the canonical JSON, marked as a version 8 (custom) UUID.
     """
@@ -119,14 +113,14 @@ def trace_id(canonical: str) -> UUID:
 
 
 def normalised_prompt(prompt: str) -> str:
-    """The prompt as two people would call it the same question: case and white space folded."""
+    """The prompt with case and white space normalized, for comparing questions."""
     return " ".join(prompt.casefold().split())
 
 
 def labels_of(trace: Trace) -> Iterator[tuple[str, str]]:
     """The (name, value) pairs that a trace can be filtered by.
 
-    Scalars of `meta` under their key, lists of scalars once per item (so `tags` works as a set).
+    One pair per scalar in `meta` and one per item of a list of scalars, so `tags` works as a set.
 
     Example:
         meta {"source": "gsm8k", "tags": ["a", "b"]} -> ("source", "gsm8k"), ("tags", "a"), ("tags", "b")
@@ -138,7 +132,7 @@ def labels_of(trace: Trace) -> Iterator[tuple[str, str]]:
 
 
 def label_text(value: str | int | float | bool) -> str:
-    """How a scalar is written in a filter: `true`, `3`, `0.5`, `gsm8k`."""
+    """The notation of a scalar in a filter: `true`, `3`, `0.5`, `gsm8k`."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)
@@ -151,11 +145,11 @@ CorruptionKind = Literal[
 _WORD = re.compile(r"[^\W_]+")
 _WORD_OR_PREFIX = re.compile(r"([^\W_]+)(\*?)")
 _ASCII_SEPARATORS = bytes(code if code < 128 and chr(code).isalnum() else ord(" ") for code in range(256))
-# A private-use character: SQLite takes it for a letter, and no word has it, so labels and words never meet.
+# A private-use character, which SQLite treats as a letter. No word contains it, so labels and words differ.
 _LABEL_MARK = "\ue000"
 MAX_WORD_CHARS = 64
 MAX_WORDS = 20_000
-"""Distinct words beyond this many in one trace are not found by search (a tsvector has a limit)."""
+"""Distinct words beyond this many in one trace are not searchable, because a tsvector has a limit."""
 
 
 def tokens_of(trace: Trace) -> list[str]:
@@ -167,20 +161,20 @@ def tokens_of(trace: Trace) -> list[str]:
 
 
 def query_tokens(query: str) -> list[str]:
-    """The words that must all occur; a `*` right after a word makes it a prefix."""
+    """The words that must all occur; a `*` after a word makes it a prefix."""
     return [word[:MAX_WORD_CHARS] + star for word, star in _WORD_OR_PREFIX.findall(query.casefold())]
 
 
 @lru_cache(maxsize=10_000)
 def label_token(name: str, value: str) -> str:
-    """A label as one token; names and values of any length and alphabet become 16 characters."""
+    """A label as one token: names and values of any length and alphabet become 16 characters."""
     digest = hashlib.blake2b(f"{name}\0{value}".encode(), digest_size=8).hexdigest()
     return _LABEL_MARK + digest
 
 
 def _words(folded: str) -> list[str]:
     if folded.isascii():
-        # The same words three times faster, and most text is of this kind.
+        # The same words, three times faster for the most common kind of text.
         return folded.encode().translate(_ASCII_SEPARATORS).decode().split()
     return _WORD.findall(folded)
 
@@ -190,7 +184,7 @@ SOURCE_CHARS = 256
 
 
 class PreparedTrace(NamedTuple):
-    """What a store writes of a trace. Plain values, which travel cheaply between processes."""
+    """The values that a store writes for a trace. They are plain, so that they pickle cheaply."""
 
     id_hex: str
     trace_version: str
@@ -199,11 +193,11 @@ class PreparedTrace(NamedTuple):
     source: str | None
     canonical: str
     tokens: str
-    """What it is found by, separated by blanks."""
+    """Search tokens, separated by blanks."""
 
 
 def prepared(trace: Trace, canonical: str | None = None) -> PreparedTrace:
-    """The trace as a store writes it; pass its canonical JSON where it is known."""
+    """Prepare a trace for storing; pass its canonical JSON if it is known."""
     text = canonical_json(trace) if canonical is None else canonical
     source = trace.meta.get("source")
     return PreparedTrace(
@@ -224,16 +218,16 @@ DEFAULT_MARKUP: MarkupStyle = "reasoning"
 
 @dataclass(frozen=True)
 class Markup:
-    """What stands around the reasoning and the answer."""
+    """The text around the reasoning and the answer."""
 
     before_reasoning: str
     between: str
     after_answer: str
     reserved: tuple[str, ...]
-    """Texts that content may not hold: the completion could not be read back."""
+    """Texts that content must not contain, because the completion could not be parsed."""
     pattern: re.Pattern[str]
     counts_steps: bool = False
-    """Whether each step says which of how many it is: `(1/2) `, `(2/2) `."""
+    """Whether each step starts with its number and the total: `(1/2) `, `(2/2) `."""
 
 
 _REASONING = Markup(
@@ -273,18 +267,18 @@ MARKUPS: Mapping[MarkupStyle, Markup] = {
 
 Score = Annotated[float, Field(ge=0, le=100, strict=True)]
 TraceOrder = Literal["newest", "oldest", "best", "worst"]
-"""How a list of traces is sorted: by when they were stored, or by score with the unscored ones last."""
+"""The order of a list: by time of storing, or by score with unscored traces last."""
 LintCode = Annotated[str, Field(pattern=r"^[a-z][a-z-]{0,63}$")]
 
 
 class TraceFilter(BaseModel):
-    """Which stored traces are meant. Everything given must hold; nothing given means all traces."""
+    """Selects stored traces. All given conditions must hold; an empty filter selects all traces."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     labels: dict[StorableText, StorableText] = Field(default_factory=dict)
     """`meta` equality, scalars as text: `{"category": "algebra"}`; a list in `meta` matches by any item."""
     source: StorableText | None = None
-    """Short for `labels["source"]`."""
+    """Shorthand for `labels["source"]`."""
     tags: tuple[StorableText, ...] = ()
     """All of these must be in `meta.tags`."""
     min_score: Score | None = None
@@ -292,13 +286,13 @@ class TraceFilter(BaseModel):
     with_codes: tuple[LintCode, ...] = ()
     """Traces with every one of these linter findings."""
     without_codes: tuple[LintCode, ...] = ()
-    """Traces with none of these linter findings; a trace never linted is not one of them."""
+    """Traces with none of these linter findings. Traces that were never linted are excluded."""
     query: Annotated[StorableText, Field(max_length=1000)] | None = None
     """Full-text search in prompt, steps and answer: all words must occur."""
 
     @property
     def needs_lint(self) -> bool:
-        """Whether the filter asks for something that only the linter can tell."""
+        """Whether the filter depends on linter results."""
         scores = (self.min_score, self.max_score)
         return any(score is not None for score in scores) or bool(self.with_codes or self.without_codes)
 
@@ -309,14 +303,14 @@ class TraceFilter(BaseModel):
 
 
 class StoredTrace(BaseModel):
-    """A trace as the store holds it. `canonical` is its one JSON text."""
+    """A stored trace with its canonical JSON."""
 
     model_config = ConfigDict(frozen=True)
     id: UUID
     created_at: datetime
     canonical: str
     score: float | None = None
-    """0 to 100 by the linter; None: never linted."""
+    """Linter score, 0 to 100. None: never linted."""
 
     def trace(self) -> Trace:
         """The trace itself."""
@@ -338,7 +332,7 @@ class TraceSummary(BaseModel):
 
 
 class TracePage(BaseModel):
-    """A page of traces and where it stands."""
+    """A page of traces."""
 
     model_config = ConfigDict(frozen=True)
     data: tuple[TraceSummary, ...]
@@ -346,11 +340,11 @@ class TracePage(BaseModel):
     total_is_exact: bool
     """False when there are more than `total`: counting stops at a bound."""
     num_unscored: int
-    """Traces that the filter could not judge because they were never linted (0 unless it asks for lint)."""
+    """Traces excluded because they were never linted; 0 unless the filter needs linter results."""
 
 
 class AddResult(BaseModel):
-    """What became of a batch of traces. Identical traces are stored once."""
+    """The result of adding a batch. Identical traces are stored once."""
 
     model_config = ConfigDict(frozen=True)
     num_added: int

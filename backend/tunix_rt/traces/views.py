@@ -1,4 +1,4 @@
-"""Traces in the terminal."""
+"""Terminal output for traces."""
 
 from rich.text import Text
 
@@ -10,9 +10,9 @@ _PROMPT_CHARS = 60
 
 
 def print_list(page: TraceList) -> None:
-    """A table of traces and where it stands."""
+    """Print a page of traces as a table."""
     if not page.data and page.pagination.total == 0:
-        say("No traces match. Bring some: tunix-rt traces import FILE, or: tunix-rt traces generate")
+        say("No traces match. Add some: tunix-rt traces import FILE, or: tunix-rt traces generate")
     else:
         rows = [
             (item.id, _short(item.prompt_start), item.num_steps, item.source, _score(item.score))
@@ -22,11 +22,11 @@ def print_list(page: TraceList) -> None:
         first = page.pagination.offset + 1
         say(f"{first}–{page.pagination.offset + len(page.data)} of {page.pagination.total}")
     if page.num_unscored:
-        say(f"{page.num_unscored} more were never linted, so their score is not known: tunix-rt traces lint")
+        say(f"{page.num_unscored} more were never linted and have no score: tunix-rt traces lint")
 
 
 def print_trace(detail: TraceDetail, report: LintReport | None) -> None:
-    """The trace, with every finding under the text that it is about."""
+    """Print a trace with every finding below the text it refers to."""
     trace = detail.payload
     out.print(Text(f"{detail.id}   {detail.created_at:%Y-%m-%d %H:%M} UTC", style="dim"))
     out.print(Text("prompt", style="bold"))
@@ -49,7 +49,7 @@ def print_trace(detail: TraceDetail, report: LintReport | None) -> None:
 
 
 def print_comparison(compared: StoredComparison) -> None:
-    """Two traces, one line a pair of steps."""
+    """Print two traces, one line per pair of steps."""
     marks = {"same": "=", "changed": "~", "added": "+", "removed": "-"}
     rows = [
         (
@@ -60,7 +60,7 @@ def print_comparison(compared: StoredComparison) -> None:
         )
         for line in compared.comparison.steps
     ]
-    print_table(("", f"base {compared.base.id}", f"other {compared.other.id}", "alike"), rows)
+    print_table(("", f"base {compared.base.id}", f"other {compared.other.id}", "similarity"), rows)
     answers = (compared.base.payload.final_answer, compared.other.payload.final_answer)
     verdict = "same answer" if compared.comparison.same_answer else "different answers"
     say(f"{verdict}: {answers[0]} | {answers[1]}")

@@ -56,7 +56,7 @@ def test_control_tokens_in_a_beginning_are_letters() -> None:
 
 def test_a_template_that_changes_the_completion_is_refused() -> None:
     shouting = "{% for m in messages %}{{ m.content | upper }}{% endfor %}"
-    with pytest.raises(DataError, match="changes what a completion says"):
+    with pytest.raises(DataError, match="changes the content of a completion"):
         encode_continuation(an_encoder(shouting), "6?", "<reasoning>\nsix")
 
 

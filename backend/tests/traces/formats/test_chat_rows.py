@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from tunix_rt.traces.formats.registry import RowReading, detect_format, read_row
+from tunix_rt.traces.formats.registry import RowOptions, detect_format, read_row
 from tunix_rt.traces.formats.solutions import RowError
 from tunix_rt.traces.types import Trace
 
@@ -13,7 +13,7 @@ SYSTEM = {"role": "system", "content": "Be brief."}
 
 def read(row: dict[str, Any]) -> Trace:
     """The trace of a row in the format that its keys show."""
-    return read_row(row, RowReading(row_format=detect_format(row)))
+    return read_row(row, RowOptions(row_format=detect_format(row)))
 
 
 def shape(trace: Trace) -> tuple[str, list[str], str]:
@@ -74,12 +74,12 @@ def test_other_columns_are_kept_in_meta() -> None:
 
 def test_other_columns_can_be_left_out() -> None:
     row = {"messages": [USER, ASSISTANT], "topic": "times tables"}
-    assert "topic" not in read_row(row, RowReading("messages", drop_extra_columns=True)).meta
+    assert "topic" not in read_row(row, RowOptions("messages", drop_extra_columns=True)).meta
 
 
 def test_gsm8k_annotations_are_kept_on_request() -> None:
     row = {"question": "6*7?", "answer": "6*7=<<6*7=42>>42\n#### 42", "topic": "tables"}
-    trace = read_row(row, RowReading("gsm8k", keep_annotations=True))
+    trace = read_row(row, RowOptions("gsm8k", keep_annotations=True))
     assert trace.steps[0].content == "6*7=<<6*7=42>>42"
     assert trace.meta == {"source": "gsm8k", "topic": "tables", "answer_rule": "hash"}
 
@@ -88,7 +88,7 @@ def test_a_row_without_an_answer_marker_is_rejected_on_request() -> None:
     row = {"prompt": "6*7?", "completion": "6*7=42\nthat is 42"}
     assert read(row).meta["answer_rule"] == "last_line"
     with pytest.raises(RowError, match="no answer marker"):
-        read_row(row, RowReading("prompt_completion", require_marker=True))
+        read_row(row, RowOptions("prompt_completion", require_marker=True))
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ import pytest
 
 from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.traces.formats.converters import parse_column_map, require_columns
-from tunix_rt.traces.formats.registry import RowReading, read_row
+from tunix_rt.traces.formats.registry import RowOptions, read_row
 from tunix_rt.traces.formats.solutions import RowError
 from tunix_rt.traces.types import Trace
 
@@ -10,7 +10,7 @@ STEPS_MAP = parse_column_map(["prompt=q", "steps=work", "final_answer=a", "meta.
 
 
 def read(row: dict[str, object], column_map: dict[str, str] = STEPS_MAP) -> Trace:
-    return read_row(row, RowReading("columns", column_map=column_map))
+    return read_row(row, RowOptions("columns", column_map=column_map))
 
 
 @pytest.mark.parametrize("work", [["a", "b"], '["a", "b"]', "a\nb", "1. a\n2. b"])

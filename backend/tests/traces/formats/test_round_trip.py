@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tunix_rt.base.errors import DataError
 from tunix_rt.traces.completion import reserved_markup_in
 from tunix_rt.traces.formats.export import EXPORT_FORMATS, export_line
-from tunix_rt.traces.formats.registry import ROW_FORMATS, RowReading, detect_format, read_row
+from tunix_rt.traces.formats.registry import ROW_FORMATS, RowOptions, detect_format, read_row
 from tunix_rt.traces.formats.solutions import RowError
 from tunix_rt.traces.types import MARKUP_STYLES, Trace, canonical_json, trace_from_text_steps, trace_id
 
@@ -45,7 +45,7 @@ def shape(trace: Trace) -> tuple[str, list[str], str]:
 def test_an_exported_trace_is_read_back_unchanged(name: str, trace: Trace) -> None:
     row = json.loads(export_line(trace, name))
     assert detect_format(row) == name
-    assert shape(read_row(row, RowReading(name))) == shape(trace)
+    assert shape(read_row(row, RowOptions(name))) == shape(trace)
 
 
 @quickly
@@ -53,7 +53,7 @@ def test_an_exported_trace_is_read_back_unchanged(name: str, trace: Trace) -> No
 def test_the_trace_format_keeps_the_id(trace: Trace) -> None:
     line = export_line(trace, "trace")
     assert line == canonical_json(trace)
-    assert canonical_json(read_row(json.loads(line), RowReading("trace"))) == line
+    assert canonical_json(read_row(json.loads(line), RowOptions("trace"))) == line
 
 
 @pytest.mark.parametrize("name", ["tunix_sft", "training_example"])
@@ -61,7 +61,7 @@ def test_records_carry_the_content_id_and_the_meta(name: str) -> None:
     trace = trace_from_text_steps("6*7?", ["6*7=42"], "42", {"source": "tables"})
     row = EXPORT_FORMATS[name](trace)
     assert UUID(row["id"]) == trace_id(canonical_json(trace))
-    assert read_row(row, RowReading(name)) == trace
+    assert read_row(row, RowOptions(name)) == trace
 
 
 @pytest.mark.parametrize("name", [name for name in EXPORT_FORMATS if name != "trace"])
@@ -83,7 +83,7 @@ def test_any_json_object_gives_a_trace_or_a_row_error(name: str, data: st.DataOb
     known = (*ROW_FORMATS[name].required, *ROW_FORMATS[name].optional)
     row = data.draw(st.fixed_dictionaries({}, optional=dict.fromkeys(known, values)))
     with suppress(RowError):
-        assert json.loads(canonical_json(read_row(row, RowReading(name))))
+        assert json.loads(canonical_json(read_row(row, RowOptions(name))))
 
 
 @quickly

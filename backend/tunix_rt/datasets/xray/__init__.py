@@ -1,1 +1,1 @@
-"""What training will see of a dataset, token by token."""
+"""A dataset as training sees it, token by token."""

@@ -1,4 +1,4 @@
-"""Encode, pack, and find what is wrong: masked answers, truncation, template damage."""
+"""Encode and pack a dataset, and find problems: masked answers, truncation, template errors."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -95,11 +95,11 @@ MEANINGS: Mapping[FindingCode, _Meaning] = {
         "Nothing, if the model expects it; otherwise choose another --template or --markup style.",
     ),
 }
-"""Every code, in the order in which findings are shown."""
+"""All codes, in the order in which findings are shown."""
 
 
 def findings_of(example: EncodedExample, row_length: int | None) -> set[FindingCode]:
-    """What is wrong with one example whose mask may be foreign, seen through a row of this length."""
+    """The problems of one example with any loss mask, in a row of this length."""
     found = set(example.problems)
     trained = example.parts[:row_length][example.loss_mask[:row_length] == 1]
     is_trained = np.bincount(trained, minlength=len(PARTS)) > 0
@@ -121,7 +121,7 @@ def findings_of(example: EncodedExample, row_length: int | None) -> set[FindingC
 def summarise(
     positions_by_code: Mapping[FindingCode, list[int]], num_examples: int
 ) -> tuple[XrayFinding, ...]:
-    """One finding a code, with how many examples it concerns and the first of them."""
+    """One finding per code, with the number of affected examples and the first of them."""
     return tuple(
         XrayFinding(
             code=code,
@@ -143,17 +143,17 @@ def _code(part: TokenPart) -> int:
 
 @dataclass(frozen=True)
 class XrayOptions:
-    """What to look at, and how the rows are laid out."""
+    """What to inspect, and the layout of the rows."""
 
     row_length: int | None = None
-    """Tokens in a row; without it a row is one example and there is no padding."""
+    """Tokens per row. None: one example per row, without padding."""
     packed: bool = False
     index: int | None = None
     """The example to show; its row comes first."""
     max_rows: int = 1
     """Rows to show. The counts cover all examples."""
     max_examples: int | None = 10_000
-    """Examples to look at; None for all."""
+    """Examples to inspect; None for all."""
     loss_on: LossOn = "completion"
     """Training always uses `completion`; the others show what a wrong mask would train."""
     seed: int = 0
@@ -168,8 +168,8 @@ class XrayOptions:
 
 
 @dataclass(frozen=True)
-class _Looked:
-    """One example as it was looked at."""
+class _Inspected:
+    """One inspected example."""
 
     position: int
     example: EncodedExample
@@ -177,23 +177,23 @@ class _Looked:
 
 
 def xray(traces: Iterable[Trace], encoder: TraceEncoder, options: XrayOptions | None = None) -> XrayReport:
-    """Look at a dataset as training would.
+    """Inspect a dataset as training would see it.
 
     Raises:
         DataError: There is no trace that can be rendered.
-        NotFoundError: The example asked for does not exist.
+        NotFoundError: The requested example does not exist.
     """
     options = options or XrayOptions()
     remaining = iter(traces)
-    looked, skipped = _look(islice(remaining, options.max_examples), encoder, options)
-    if not looked:
+    inspected, skipped = _inspect(islice(remaining, options.max_examples), encoder, options)
+    if not inspected:
         raise DataError(
             "There is no example to show.", next_step="Check the dataset, its split and --markup."
         )
-    num_examples = len(looked) + len(skipped)
-    rows = _rows(looked, options)
-    findings = summarise(_positions_by_code(looked, skipped), num_examples)
-    counts = _part_counts(looked, options.row_length)
+    num_examples = len(inspected) + len(skipped)
+    rows = _rows(inspected, options)
+    findings = summarise(_positions_by_code(inspected, skipped), num_examples)
+    counts = _part_counts(inspected, options.row_length)
     num_tokens = sum(count.num_trained + count.num_masked for count in counts)
     num_cells = len(rows) * options.row_length if options.row_length else num_tokens
     return XrayReport(
@@ -213,17 +213,17 @@ def xray(traces: Iterable[Trace], encoder: TraceEncoder, options: XrayOptions | 
         num_trained=sum(count.num_trained for count in counts),
         num_padding=num_cells - num_tokens,
         fill_ratio=num_tokens / num_cells,
-        longest_example=max(len(item.example) for item in looked),
+        longest_example=max(len(item.example) for item in inspected),
         parts=counts,
         findings=findings,
         rows=tuple(_shown(row, encoder, options.row_length) for row in _chosen(rows, options)),
     )
 
 
-def _look(
+def _inspect(
     traces: Iterable[Trace], encoder: TraceEncoder, options: XrayOptions
-) -> tuple[list[_Looked], list[int]]:
-    """The examples, and the positions of traces that cannot be rendered: one must not hide the rest."""
+) -> tuple[list[_Inspected], list[int]]:
+    """The examples, and the positions of traces that cannot be rendered: one must not hide the others."""
     positions: list[int] = []
     skipped: list[int] = []
 
@@ -235,11 +235,11 @@ def _look(
             else:
                 skipped.append(position)
 
-    looked: list[_Looked] = []
+    inspected: list[_Inspected] = []
     for number, example in enumerate(encoder.encode(renderable())):
         masked = _with_loss_on(example, options.loss_on)
-        looked.append(_Looked(positions[number], masked, findings_of(masked, options.row_length)))
-    return looked, skipped
+        inspected.append(_Inspected(positions[number], masked, findings_of(masked, options.row_length)))
+    return inspected, skipped
 
 
 def _is_renderable(trace: Trace, markup: MarkupStyle) -> bool:
@@ -253,43 +253,43 @@ def _is_renderable(trace: Trace, markup: MarkupStyle) -> bool:
 def _with_loss_on(example: EncodedExample, loss_on: LossOn) -> EncodedExample:
     if loss_on == "completion":
         return example
-    foreign = np.ones_like(example.loss_mask) if loss_on == "all" else 1 - example.loss_mask
-    return replace(example, loss_mask=foreign)
+    mask = np.ones_like(example.loss_mask) if loss_on == "all" else 1 - example.loss_mask
+    return replace(example, loss_mask=mask)
 
 
-def _rows(looked: Sequence[_Looked], options: XrayOptions) -> list[list[_Looked]]:
-    """The rows of an epoch: those of training when packed, else one example a row in dataset order."""
+def _rows(inspected: Sequence[_Inspected], options: XrayOptions) -> list[list[_Inspected]]:
+    """The rows of an epoch: those of training when packed, else one example per row in dataset order."""
     if not options.packed or options.row_length is None:
-        return [[item] for item in looked]
-    lengths = [min(len(item.example), options.row_length) for item in looked]
+        return [[item] for item in inspected]
+    lengths = [min(len(item.example), options.row_length) for item in inspected]
     plan = plan_rows(lengths, row_length=options.row_length, packed=True, seed=options.seed)
-    return [[looked[i] for i in row] for row in plan.epoch(0)]
+    return [[inspected[i] for i in row] for row in plan.epoch(0)]
 
 
-def _chosen(rows: Sequence[list[_Looked]], options: XrayOptions) -> Sequence[list[_Looked]]:
+def _chosen(rows: Sequence[list[_Inspected]], options: XrayOptions) -> Sequence[list[_Inspected]]:
     if options.index is None:
         return rows[: options.max_rows]
     for number, row in enumerate(rows):
         if any(item.position == options.index for item in row):
             return rows[number : number + options.max_rows]
     raise NotFoundError(
-        f"Example {options.index} is not among the examples that were looked at, or cannot be rendered.",
+        f"Example {options.index} is not among the inspected examples, or cannot be rendered.",
         next_step="Choose a smaller index, or read the findings without --index.",
     )
 
 
-def _positions_by_code(looked: Sequence[_Looked], skipped: list[int]) -> dict[FindingCode, list[int]]:
+def _positions_by_code(inspected: Sequence[_Inspected], skipped: list[int]) -> dict[FindingCode, list[int]]:
     positions: dict[FindingCode, list[int]] = defaultdict(list)
     positions["markup-in-content"] = skipped
-    for item in looked:
+    for item in inspected:
         for code in item.findings:
             positions[code].append(item.position)
     return positions
 
 
-def _part_counts(looked: Sequence[_Looked], row_length: int | None) -> tuple[PartCount, ...]:
+def _part_counts(inspected: Sequence[_Inspected], row_length: int | None) -> tuple[PartCount, ...]:
     counts = np.zeros(2 * len(PARTS), dtype=np.int64)
-    for item in looked:
+    for item in inspected:
         pairs = 2 * item.example.parts[:row_length] + item.example.loss_mask[:row_length]
         counts += np.bincount(pairs, minlength=2 * len(PARTS))
     return tuple(
@@ -299,7 +299,7 @@ def _part_counts(looked: Sequence[_Looked], row_length: int | None) -> tuple[Par
     )
 
 
-def _shown(row: Sequence[_Looked], encoder: TraceEncoder, row_length: int | None) -> XrayRow:
+def _shown(row: Sequence[_Inspected], encoder: TraceEncoder, row_length: int | None) -> XrayRow:
     tokens: list[XrayToken] = []
     segments: list[XraySegment] = []
     for item in row:
@@ -329,15 +329,15 @@ def _tokens(example: EncodedExample) -> Iterator[XrayToken]:
 
 @dataclass(frozen=True)
 class ModelChoice:
-    """Whose tokens: the tokenizer, the chat template and the markup."""
+    """The tokenizer, the chat template and the markup."""
 
     model: str
     template: str | None = None
-    """Name of a built-in template; None for the tokenizer's own."""
+    """Name of a built-in template; None for the template of the tokenizer."""
     template_file: Path | None = None
     markup: MarkupStyle = DEFAULT_MARKUP
     is_remote: bool = False
-    """Whether the names come over HTTP: then they can name nothing on this disk and fetch nothing."""
+    """Whether the names come over HTTP: then they cannot refer to local files or trigger downloads."""
 
     def encoder(self) -> TraceEncoder:
         """The encoder that training would use for this choice."""
@@ -354,7 +354,7 @@ class ModelChoice:
 def xray_dataset(
     datasets_dir: Path, key: str, choice: ModelChoice, options: XrayOptions, *, split: str | None = None
 ) -> XrayReport:
-    """Look at a stored dataset as training would; by default at all of its splits.
+    """Inspect a stored dataset as training would see it, by default all of its splits.
 
     Raises:
         NotFoundError: no such dataset, split, model, template or example.

@@ -1,6 +1,6 @@
-"""What an X-ray says (tokens, segments, findings), and its HTML page.
+"""The X-ray report (tokens, segments, findings) and its HTML page.
 
-The JSON of `tunix-rt data xray --json`, the HTTP answer and the HTML page all show this type.
+`tunix-rt data xray --json`, the HTTP response and the HTML page all use this type.
 """
 
 import re
@@ -20,7 +20,7 @@ TokenState = Literal["trained", "masked", "padding"]
 LossOn = Literal["completion", "all", "prompt"]
 Severity = Literal["error", "warning", "info"]
 
-# Terminals obey control characters, and bidirectional overrides show text in another order than it has.
+# Terminals interpret control characters, and bidirectional overrides reorder text.
 _INVISIBLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff]")
 
 
@@ -33,7 +33,7 @@ class XrayToken(_XrayModel):
 
     id: int
     text: str
-    """The characters that begin in this token; empty when it only continues the bytes of the one before."""
+    """The characters that start in this token; empty if it only continues the bytes of the previous token."""
     state: TokenState
     part: TokenPart
 
@@ -64,22 +64,22 @@ class PartCount(_XrayModel):
 
 
 class XrayFinding(_XrayModel):
-    """Something about the dataset under this tokenizer and template that a person should know."""
+    """A finding about the dataset with this tokenizer and template."""
 
     code: FindingCode
     severity: Severity
     count: int
-    """Examples concerned."""
+    """Number of affected examples."""
     share: float
     """`count` as a share of all examples."""
     message: str
     next_step: str
     examples: tuple[int, ...]
-    """Positions of the first few examples concerned."""
+    """Positions of the first affected examples."""
 
 
 class XrayReport(_XrayModel):
-    """What training would see. `passed` is false when a finding is an error."""
+    """The dataset as training sees it. `passed` is false when a finding is an error."""
 
     passed: bool
     tokenizer: str
@@ -92,23 +92,23 @@ class XrayReport(_XrayModel):
     row_length: int | None
     num_examples: int
     is_partial: bool
-    """Whether the dataset has more examples than were looked at."""
+    """Whether the dataset has more examples than were inspected."""
     num_rows: int
     num_tokens: int
-    """Tokens of all examples; padding is not among them."""
+    """Tokens of all examples, without padding."""
     num_trained: int
     num_padding: int
     fill_ratio: float
-    """Share of the rows that holds tokens, not padding."""
+    """Share of the positions that are tokens, not padding."""
     longest_example: int
     parts: tuple[PartCount, ...]
     findings: tuple[XrayFinding, ...]
     rows: tuple[XrayRow, ...]
-    """The rows that were asked for; the counts above cover all examples."""
+    """The requested rows; the counts above cover all examples."""
 
 
 def visible_text(text: str) -> str:
-    r"""Text that is safe to show: control and direction-changing characters are written as escapes.
+    r"""Text that is safe to show: control and bidirectional characters are escaped.
 
     Example:
         "a", the ESC character, "b" -> "a\x1bb" with a real backslash
@@ -120,8 +120,8 @@ TEMPLATES_DIR = Path(__file__).parent / "templates"
 
 
 @dataclass(frozen=True)
-class _BarPiece:
-    """A piece of the bar that shows where the tokens go."""
+class _BarSegment:
+    """A segment of the bar that shows the share of each part."""
 
     label: str
     css_class: str
@@ -142,7 +142,7 @@ class _RowView:
 
 
 def xray_html(report: XrayReport, *, title: str = "X-ray") -> str:
-    """The page. It makes no request, and everything that came from traces is escaped."""
+    """The page. It makes no requests, and all text from traces is escaped."""
     rows = [_row_view(row) for row in report.rows]
     return _template().render(report=report, title=title, rows=rows, bar=_bar(report))
 
@@ -166,7 +166,7 @@ def _row_view(row: XrayRow) -> _RowView:
     return _RowView(segments, sum(token.state == "padding" for token in row.tokens))
 
 
-def _bar(report: XrayReport) -> list[_BarPiece]:
+def _bar(report: XrayReport) -> list[_BarSegment]:
     num_masked = report.num_tokens - report.num_trained
     counts = [("masked", "masked", num_masked)]
     counts += [
@@ -174,4 +174,4 @@ def _bar(report: XrayReport) -> list[_BarPiece]:
     ]
     counts.append(("padding", "padding", report.num_padding))
     total = report.num_tokens + report.num_padding
-    return [_BarPiece(label, css, number, number / total) for label, css, number in counts if number]
+    return [_BarSegment(label, css, number, number / total) for label, css, number in counts if number]

@@ -1,4 +1,4 @@
-"""The report in the terminal."""
+"""Terminal output for X-ray reports."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -31,7 +31,7 @@ _MASKED_STYLE = "dim"
 
 
 def print_xray(report: XrayReport, console: Console) -> None:
-    """Print findings first, then counts, then the rows."""
+    """Print the findings, the counts and the rows."""
     has_colour = console.color_system is not None and not console.no_color
     console.print(_headline(report))
     console.print(_figures(report), highlight=False)

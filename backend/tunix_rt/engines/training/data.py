@@ -19,7 +19,7 @@ from tunix_rt.engines.training.run_dir import RunDir
 from tunix_rt.engines.types import EngineName
 from tunix_rt.recipes.load import Flag
 from tunix_rt.recipes.types import Recipe
-from tunix_rt.traces.formats.registry import RowReading, detect_format, read_row
+from tunix_rt.traces.formats.registry import RowOptions, detect_format, read_row
 from tunix_rt.traces.formats.solutions import RowError
 from tunix_rt.traces.types import StoredTrace, Trace, canonical_json, trace_id
 
@@ -124,7 +124,7 @@ def _trace(row: FileRow, path: Path) -> Trace:
     if not problem:
         assert not isinstance(row, BadRow | BlankLine)
         try:
-            return read_row(row.values, RowReading(detect_format(row.values)))
+            return read_row(row.values, RowOptions(detect_format(row.values)))
         except RowError as error:
             problem = str(error)
     raise DataError(

@@ -12,7 +12,7 @@ from tunix_rt.evaluation.faithfulness.types import Arm, Depth, Exclusion
 from tunix_rt.evaluation.scoring.checkers.check import check
 from tunix_rt.evaluation.scoring.judgement import checked_steps
 from tunix_rt.evaluation.types import Generation
-from tunix_rt.traces.completion import StepLine, count_text, parse_completion, shown_lines
+from tunix_rt.traces.completion import StepLine, count_text, parse_completion, reasoning_lines
 from tunix_rt.traces.corruption import Corruption, NothingToCorruptError, corrupt
 from tunix_rt.traces.types import MARKUPS, MarkupStyle, trace_from_text_steps
 
@@ -95,7 +95,7 @@ def parse_model_steps(text: str, markup: MarkupStyle) -> ModelSteps | None:
     start = match.start(1)
     lines = tuple(
         replace(line, start=start + line.start, end=start + line.end)
-        for line in shown_lines(match.group(1), markup)
+        for line in reasoning_lines(match.group(1), markup)
     )
     return ModelSteps(text, markup, lines, parsed.answer)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tunix_rt.base.errors import DataError
 from tunix_rt.evaluation.types import RULE_OF_MARKUP, Extraction, ExtractionRule
-from tunix_rt.traces.completion import parse_completion, shown_lines
+from tunix_rt.traces.completion import parse_completion, reasoning_lines
 from tunix_rt.traces.types import MARKUPS, MarkupStyle
 
 
@@ -190,7 +190,7 @@ def extract(text: str, markup: MarkupStyle, extraction: Extraction) -> Extracted
         rule=rule,
         is_lenient=is_lenient,
         reasoning=reasoning,
-        steps=tuple(line.text for line in shown_lines(reasoning, markup)),
+        steps=tuple(line.text for line in reasoning_lines(reasoning, markup)),
         is_well_formed=_is_well_formed(text, markup, block),
     )
 

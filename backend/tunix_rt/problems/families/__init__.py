@@ -1,1 +1,1 @@
-"""One file per subject; each function makes one kind of problem with its worked steps."""
+"""One file per subject; each function generates one kind of problem with its worked steps."""

@@ -2,16 +2,16 @@
 
 from fractions import Fraction
 
-from tunix_rt.problems.family import Dice, Worked, decimal, families
+from tunix_rt.problems.family import Problem, SeededRandom, decimal, families
 
 _PLACES = ("ones", "tens", "hundreds", "thousands")
 
 
-def column_addition(dice: Dice) -> Worked:
+def column_addition(rng: SeededRandom) -> Problem:
     """Two numbers of two to four digits, column by column with carries."""
-    num_digits = dice.between(2, 4)
-    left, right = (dice.between(10 ** (num_digits - 1), 10**num_digits - 1) for _ in range(2))
-    prompt = dice.pick(
+    num_digits = rng.randint(2, 4)
+    left, right = (rng.randint(10 ** (num_digits - 1), 10**num_digits - 1) for _ in range(2))
+    prompt = rng.choice(
         (
             f"Add {left} and {right} column by column.",
             f"Work out {left} + {right}, carrying where needed.",
@@ -22,7 +22,7 @@ def column_addition(dice: Dice) -> Worked:
     steps = [("setup", f"Write {left} above {right} and add each column from the right.")]
     steps += [("calculation", text) for text in _added_columns(left, right, num_digits)]
     steps += [("answer", f"So {left} + {right} = {total}."), ("check", f"Check: {total} - {right} = {left}.")]
-    return Worked(prompt, tuple(steps), str(total), "easy" if num_digits == 2 else "medium")
+    return Problem(prompt, tuple(steps), str(total), "easy" if num_digits == 2 else "medium")
 
 
 def _added_columns(left: int, right: int, num_digits: int) -> list[str]:
@@ -37,13 +37,13 @@ def _added_columns(left: int, right: int, num_digits: int) -> list[str]:
     return texts
 
 
-def column_subtraction(dice: Dice) -> Worked:
+def column_subtraction(rng: SeededRandom) -> Problem:
     """A larger number minus a smaller one, column by column with borrows."""
-    num_digits = dice.between(2, 4)
-    numbers = sorted(dice.between(10 ** (num_digits - 1), 10**num_digits - 1) for _ in range(2))
+    num_digits = rng.randint(2, 4)
+    numbers = sorted(rng.randint(10 ** (num_digits - 1), 10**num_digits - 1) for _ in range(2))
     right, left = numbers[0], numbers[1] + 1
     num_digits = len(str(left))
-    prompt = dice.pick(
+    prompt = rng.choice(
         (
             f"Subtract {right} from {left} column by column.",
             f"Work out {left} - {right}, borrowing where needed.",
@@ -54,7 +54,7 @@ def column_subtraction(dice: Dice) -> Worked:
     steps = [("setup", f"Write {left} above {right} and subtract each column from the right.")]
     steps += [("calculation", text) for text in _subtracted_columns(left, right, num_digits)]
     steps += [("answer", f"So {left} - {right} = {rest}."), ("check", f"Check: {rest} + {right} = {left}.")]
-    return Worked(prompt, tuple(steps), str(rest), "easy" if num_digits == 2 else "medium")
+    return Problem(prompt, tuple(steps), str(rest), "easy" if num_digits == 2 else "medium")
 
 
 def _subtracted_columns(left: int, right: int, num_digits: int) -> list[str]:
@@ -74,11 +74,11 @@ def _place(place: int) -> str:
     return _PLACES[place] if place < len(_PLACES) else f"{10**place}s"
 
 
-def partial_products(dice: Dice) -> Worked:
+def partial_products(rng: SeededRandom) -> Problem:
     """A product of two numbers through tens and ones."""
-    left, tens, ones = dice.between(12, 389), dice.between(1, 9) * 10, dice.between(1, 9)
+    left, tens, ones = rng.randint(12, 389), rng.randint(1, 9) * 10, rng.randint(1, 9)
     right = tens + ones
-    prompt = dice.pick(
+    prompt = rng.choice(
         (
             f"Multiply {left} by {right} using partial products.",
             f"What is the product of {left} and {right}?",
@@ -91,14 +91,14 @@ def partial_products(dice: Dice) -> Worked:
         ("calculation", f"Ones part: {left} × {ones} = {left * ones}."),
         ("answer", f"Together: {left * tens} + {left * ones} = {left * right}."),
     )
-    return Worked(prompt, steps, str(left * right), "easy" if left < 100 else "medium")
+    return Problem(prompt, steps, str(left * right), "easy" if left < 100 else "medium")
 
 
-def long_division(dice: Dice) -> Worked:
+def long_division(rng: SeededRandom) -> Problem:
     """A three- or four-digit number divided by one digit, with the remainder."""
-    dividend, divisor = dice.between(123, 7890), dice.between(3, 9)
+    dividend, divisor = rng.randint(123, 7890), rng.randint(3, 9)
     quotient, remainder = divmod(dividend, divisor)
-    prompt = dice.pick(
+    prompt = rng.choice(
         (
             f"Divide {dividend} by {divisor}. Give the quotient and the remainder as 'q r m'.",
             f"Use long division for {dividend} ÷ {divisor} and answer in the form 'q r m'.",
@@ -115,12 +115,12 @@ def long_division(dice: Dice) -> Worked:
     steps.append(
         ("answer", f"The quotient is {quotient} and the remainder is {remainder}: {quotient} r {remainder}.")
     )
-    return Worked(prompt, tuple(steps), f"{quotient} r {remainder}", "medium")
+    return Problem(prompt, tuple(steps), f"{quotient} r {remainder}", "medium")
 
 
-def order_of_operations(dice: Dice) -> Worked:
+def order_of_operations(rng: SeededRandom) -> Problem:
     """An expression where the order of the operations decides."""
-    a, b, c, d = dice.between(11, 60), dice.between(2, 12), dice.between(2, 12), dice.between(2, 10)
+    a, b, c, d = rng.randint(11, 60), rng.randint(2, 12), rng.randint(2, 12), rng.randint(2, 10)
     product = b * c
     inner = b + c
     forms = (
@@ -131,8 +131,8 @@ def order_of_operations(dice: Dice) -> Worked:
         (f"{product} ÷ {b} + {a} × {d}", f"{product} ÷ {b} = {c}", f"{a} × {d} = {a * d}",
          f"{c} + {a * d} = {c + a * d}", c + a * d),
     )  # fmt: skip
-    expression, first, second, third, value = dice.pick(forms)
-    prompt = dice.pick((f"Evaluate {expression}.", f"What is the value of {expression}?"))
+    expression, first, second, third, value = rng.choice(forms)
+    prompt = rng.choice((f"Evaluate {expression}.", f"What is the value of {expression}?"))
     rule = "Parentheses come first, then multiplication and division, then addition and subtraction."
     steps = (
         ("setup", rule),
@@ -140,17 +140,18 @@ def order_of_operations(dice: Dice) -> Worked:
         ("calculation", f"Next: {second}."),
         ("answer", f"Last: {third}."),
     )
-    return Worked(prompt, steps, str(value), "medium")
+    return Problem(prompt, steps, str(value), "medium")
 
 
-def signed_changes(dice: Dice) -> Worked:
+def signed_changes(rng: SeededRandom) -> Problem:
     """A value that falls below zero and rises again."""
-    start, fall, rise = dice.between(2, 12), dice.between(14, 30), dice.between(3, 9)
+    start, fall, rise = rng.randint(2, 12), rng.randint(14, 30), rng.randint(3, 9)
     low = start - fall
-    prompt = dice.pick(
+    prompt = rng.choice(
         (
-            f"At noon it is {start} °C. By midnight the temperature falls by {fall} degrees and by dawn it "
-            f"rises by {rise} degrees. What is the temperature at dawn, in °C?",
+            f"At noon it is {start} °C. "
+            f"By midnight the temperature falls by {fall} degrees and by dawn it rises by {rise} degrees. "
+            "What is the temperature at dawn, in °C?",
             f"A lift starts at floor {start}, goes down {fall} floors and then up {rise} floors. "
             "On which floor does it stop?",
             f"A diver's drone hovers {start} m above the sea, descends {fall} m and then climbs {rise} m. "
@@ -162,16 +163,16 @@ def signed_changes(dice: Dice) -> Worked:
         ("calculation", f"After the way up: {low} + {rise} = {low + rise}."),
         ("answer", f"The final value is {low + rise}."),
     )
-    return Worked(prompt, steps, str(low + rise), "medium")
+    return Problem(prompt, steps, str(low + rise), "medium")
 
 
-def decimal_sum(dice: Dice) -> Worked:
+def decimal_sum(rng: SeededRandom) -> Problem:
     """Two decimals with different numbers of places."""
-    left = Fraction(dice.between(101, 4999), 100)
-    right = Fraction(dice.between(11, 499), 10)
+    left = Fraction(rng.randint(101, 4999), 100)
+    right = Fraction(rng.randint(11, 499), 10)
     total = left + right
     left_cents, right_cents = int(left * 100), int(right * 100)
-    prompt = dice.pick(
+    prompt = rng.choice(
         (
             f"What is {decimal(left)} + {decimal(right)}?",
             f"Add the decimals {decimal(left)} and {decimal(right)}.",
@@ -182,20 +183,20 @@ def decimal_sum(dice: Dice) -> Worked:
         ("calculation", f"{left_cents} + {right_cents} = {left_cents + right_cents}."),
         ("answer", f"{left_cents + right_cents} ÷ 100 = {decimal(total)}."),
     )
-    return Worked(prompt, steps, decimal(total), "easy")
+    return Problem(prompt, steps, decimal(total), "easy")
 
 
-def rounding(dice: Dice) -> Worked:
+def rounding(rng: SeededRandom) -> Problem:
     """The nearest ten, hundred or thousand, found by the two distances."""
-    unit = dice.pick((10, 100, 1000))
-    low = dice.between(2, 40) * unit
-    above = dice.pick(
+    unit = rng.choice((10, 100, 1000))
+    low = rng.randint(2, 40) * unit
+    above = rng.choice(
         [step for step in range(unit // 10 or 1, unit, max(1, unit // 100)) if step * 2 != unit]
     )
     number, high = low + above, low + unit
     nearest = low if above * 2 < unit else high
     place = {10: "ten", 100: "hundred", 1000: "thousand"}[unit]
-    prompt = dice.pick(
+    prompt = rng.choice(
         (f"Round {number} to the nearest {place}.", f"Which multiple of {unit} is closest to {number}?")
     )
     steps = (
@@ -209,21 +210,21 @@ def rounding(dice: Dice) -> Worked:
             f"The smaller distance is {min(above, unit - above)}, so the nearest {place} is {nearest}.",
         ),
     )
-    return Worked(prompt, steps, str(nearest), "easy")
+    return Problem(prompt, steps, str(nearest), "easy")
 
 
-def square_by_splitting(dice: Dice) -> Worked:
+def square_by_splitting(rng: SeededRandom) -> Problem:
     """A square of a two-digit number from the squares of its parts."""
-    tens, ones = dice.between(1, 9) * 10, dice.between(1, 9)
+    tens, ones = rng.randint(1, 9) * 10, rng.randint(1, 9)
     number = tens + ones
-    prompt = dice.pick((f"What is {number} squared?", f"Work out {number} × {number} without a calculator."))
+    prompt = rng.choice((f"What is {number} squared?", f"Work out {number} × {number} without a calculator."))
     steps = (
         ("setup", f"Split the number: {number} = {tens} + {ones}."),
         ("calculation", f"Square the parts: {tens} × {tens} = {tens**2} and {ones} × {ones} = {ones**2}."),
         ("calculation", f"The cross term counts twice: 2 × {tens} × {ones} = {2 * tens * ones}."),
         ("answer", f"{tens**2} + {2 * tens * ones} + {ones**2} = {number**2}."),
     )
-    return Worked(prompt, steps, str(number**2), "medium")
+    return Problem(prompt, steps, str(number**2), "medium")
 
 
 ARITHMETIC = families(
@@ -239,32 +240,32 @@ def _row(numbers: list[int]) -> str:
     return ", ".join(str(number) for number in numbers)
 
 
-def sort_numbers(dice: Dice) -> Worked:
+def sort_numbers(rng: SeededRandom) -> Problem:
     """Whole numbers sorted by picking the next one each time."""
-    numbers = dice.sample(range(10, 500), dice.between(4, 6))
-    falling = dice.chance(40)
+    numbers = rng.sample(range(10, 500), rng.randint(4, 6))
+    falling = rng.chance(40)
     ordered = sorted(numbers, reverse=falling)
     word, way = (
         ("largest", "from largest to smallest") if falling else ("smallest", "from smallest to largest")
     )
-    prompt = dice.pick((f"Sort these numbers {way}: {_row(numbers)}.", f"Arrange {_row(numbers)} {way}."))
+    prompt = rng.choice((f"Sort these numbers {way}: {_row(numbers)}.", f"Arrange {_row(numbers)} {way}."))
     steps = [("process", f"The {word} of {_row(numbers)} is {ordered[0]}.")]
     for position in range(1, len(ordered) - 1):
         left = [number for number in numbers if number in ordered[position:]]
         steps.append(("process", f"The {word} of the remaining {_row(left)} is {ordered[position]}."))
     steps.append(("answer", f"In order: {_row(ordered)}."))
-    return Worked(prompt, tuple(steps), _row(ordered), "easy")
+    return Problem(prompt, tuple(steps), _row(ordered), "easy")
 
 
-def compare_decimals(dice: Dice) -> Worked:
+def compare_decimals(rng: SeededRandom) -> Problem:
     """Decimals of different lengths, compared place by place."""
-    whole = dice.between(0, 9)
-    tenths = dice.between(3, 9)
+    whole = rng.randint(0, 9)
+    tenths = rng.randint(3, 9)
     short = whole + Fraction(tenths, 10)
-    long = whole + Fraction(dice.pick([n for n in range(11, 100) if n % 10 and n != tenths * 10]), 100)
+    long = whole + Fraction(rng.choice([n for n in range(11, 100) if n % 10 and n != tenths * 10]), 100)
     larger = max(short, long)
-    pair = dice.shuffled([decimal(short), decimal(long)])
-    prompt = dice.pick(
+    pair = rng.shuffled([decimal(short), decimal(long)])
+    prompt = rng.choice(
         (
             f"Which number is larger, {pair[0]} or {pair[1]}?",
             f"Which is the greater of {pair[0]} and {pair[1]}?",
@@ -276,14 +277,14 @@ def compare_decimals(dice: Dice) -> Worked:
         ("process", f"In hundredths they are {int(short * 100)} and {int(long * 100)}."),
         ("answer", f"{int(larger * 100)} is more, so {decimal(larger)} is larger."),
     )
-    return Worked(prompt, steps, decimal(larger), "easy")
+    return Problem(prompt, steps, decimal(larger), "easy")
 
 
-def to_binary(dice: Dice) -> Worked:
+def to_binary(rng: SeededRandom) -> Problem:
     """A number in base two, by halving."""
-    number = dice.between(17, 120)
+    number = rng.randint(17, 120)
     binary = f"{number:b}"
-    prompt = dice.pick((f"Write {number} in binary.", f"What is {number} in base 2?"))
+    prompt = rng.choice((f"Write {number} in binary.", f"What is {number} in base 2?"))
     steps = [
         ("setup", "Halve again and again; the remainders, read from last to first, are the binary digits.")
     ]
@@ -292,15 +293,15 @@ def to_binary(dice: Dice) -> Worked:
         steps.append(("process", f"{rest} = 2 × {rest // 2} + {rest % 2}."))
         rest //= 2
     steps.append(("answer", f"Read from last to first: {binary}."))
-    return Worked(prompt, tuple(steps), binary, "hard")
+    return Problem(prompt, tuple(steps), binary, "hard")
 
 
-def from_binary(dice: Dice) -> Worked:
+def from_binary(rng: SeededRandom) -> Problem:
     """A binary number in base ten, by place values."""
-    number = dice.between(9, 120)
+    number = rng.randint(9, 120)
     binary = f"{number:b}"
     values = [1 << place for place, digit in enumerate(reversed(binary)) if digit == "1"][::-1]
-    prompt = dice.pick(
+    prompt = rng.choice(
         (f"What is the binary number {binary} in base ten?", f"Convert {binary} from base 2 to base 10.")
     )
     total = f"{' + '.join(map(str, values))} = {number}." if len(values) > 1 else f"The value is {number}."
@@ -312,12 +313,12 @@ def from_binary(dice: Dice) -> Worked:
         ("process", f"The places with a 1 are worth {_row(values)}."),
         ("answer", total),
     )
-    return Worked(prompt, steps, str(number), "medium")
+    return Problem(prompt, steps, str(number), "medium")
 
 
-def to_roman(dice: Dice) -> Worked:
+def to_roman(rng: SeededRandom) -> Problem:
     """A number as a Roman numeral."""
-    number = dice.between(12, 199)
+    number = rng.randint(12, 199)
     parts: list[tuple[int, str]] = []
     rest = number
     for value, letters in _ROMAN:
@@ -325,24 +326,24 @@ def to_roman(dice: Dice) -> Worked:
             parts.append((value, letters))
             rest -= value
     numeral = "".join(letters for _, letters in parts)
-    prompt = dice.pick((f"Write {number} as a Roman numeral.", f"What is {number} in Roman numerals?"))
+    prompt = rng.choice((f"Write {number} as a Roman numeral.", f"What is {number} in Roman numerals?"))
     steps = (
         ("process", f"Split the number: {number} = {' + '.join(str(value) for value, _ in parts)}."),
         ("process", f"As letters: {', '.join(f'{value} is {letters}' for value, letters in parts)}."),
         ("answer", f"Joined together: {numeral}."),
     )
-    return Worked(prompt, steps, numeral, "medium")
+    return Problem(prompt, steps, numeral, "medium")
 
 
-def filter_numbers(dice: Dice) -> Worked:
+def filter_numbers(rng: SeededRandom) -> Problem:
     """The sum of the numbers that pass a test."""
-    numbers = dice.sample(range(2, 60), dice.between(6, 8))
-    rule, passes = dice.pick((("even", 0), ("odd", 1)))
+    numbers = rng.sample(range(2, 60), rng.randint(6, 8))
+    rule, passes = rng.choice((("even", 0), ("odd", 1)))
     kept = [number for number in numbers if number % 2 == passes]
     while len(kept) < 2:
-        numbers.append(dice.pick([n for n in range(60, 90) if n not in numbers and n % 2 == passes]))
+        numbers.append(rng.choice([n for n in range(60, 90) if n not in numbers and n % 2 == passes]))
         kept = [number for number in numbers if number % 2 == passes]
-    prompt = dice.pick(
+    prompt = rng.choice(
         (
             f"Add up the {rule} numbers in this list: {_row(numbers)}.",
             f"What is the sum of the {rule} numbers among {_row(numbers)}?",
@@ -352,7 +353,7 @@ def filter_numbers(dice: Dice) -> Worked:
         ("process", f"The {rule} numbers are {_row(kept)}."),
         ("answer", f"{' + '.join(map(str, kept))} = {sum(kept)}."),
     )
-    return Worked(prompt, steps, str(sum(kept)), "easy")
+    return Problem(prompt, steps, str(sum(kept)), "easy")
 
 
 NUMBER_WRITING = families(

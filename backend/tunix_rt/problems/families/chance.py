@@ -3,14 +3,14 @@
 from fractions import Fraction
 from math import gcd, lcm
 
-from tunix_rt.problems.family import FOODS, NAMES, THINGS, Dice, Worked, decimal, families, listed
+from tunix_rt.problems.family import FOODS, NAMES, THINGS, Problem, SeededRandom, decimal, families, listed
 
 _DENOMINATORS = (2, 3, 4, 5, 6, 8, 9, 10, 12)
 
 
-def _proper(dice: Dice) -> Fraction:
-    denominator = dice.pick(_DENOMINATORS)
-    return Fraction(dice.between(1, denominator - 1), denominator)
+def _proper(rng: SeededRandom) -> Fraction:
+    denominator = rng.choice(_DENOMINATORS)
+    return Fraction(rng.randint(1, denominator - 1), denominator)
 
 
 def lowest_terms(numerator: int, denominator: int) -> str:
@@ -21,16 +21,16 @@ def lowest_terms(numerator: int, denominator: int) -> str:
     return f"Divide both by {common}: {numerator}/{denominator} = {Fraction(numerator, denominator)}."
 
 
-def fraction_sum(dice: Dice) -> Worked:
+def fraction_sum(rng: SeededRandom) -> Problem:
     """Two fractions brought to one denominator."""
-    left, right = _proper(dice), _proper(dice)
+    left, right = _proper(rng), _proper(rng)
     common = lcm(left.denominator, right.denominator)
     left_part, right_part = int(left * common), int(right * common)
-    prompt = dice.pick(
+    prompt = rng.choice(
         (
             f"What is {left} + {right} in lowest terms?",
-            f"One jug is {left} full and another of the same size is {right} full. How many jugs of water is "
-            "that together, as a fraction in lowest terms?",
+            f"One jug is {left} full and another of the same size is {right} full. "
+            "How many jugs of water is that together, as a fraction in lowest terms?",
             f"Add {left} and {right}. Give a fraction in lowest terms.",
         )
     )
@@ -39,21 +39,21 @@ def fraction_sum(dice: Dice) -> Worked:
         ("calculation", f"{left} = {left_part}/{common}. {right} = {right_part}/{common}."),
         (
             "calculation",
-            f"{left_part} + {right_part} = {left_part + right_part}, so the sum is "
-            f"{left_part + right_part}/{common}.",
+            f"{left_part} + {right_part} = {left_part + right_part}, "
+            f"so the sum is {left_part + right_part}/{common}.",
         ),
         ("answer", lowest_terms(left_part + right_part, common)),
     )
-    return Worked(prompt, steps, str(left + right), "medium")
+    return Problem(prompt, steps, str(left + right), "medium")
 
 
-def fraction_of_quantity(dice: Dice) -> Worked:
+def fraction_of_quantity(rng: SeededRandom) -> Problem:
     """A fraction of a number of things, then what is left."""
-    part, thing = _proper(dice), dice.pick(THINGS)
-    each = dice.between(3, 20)
+    part, thing = _proper(rng), rng.choice(THINGS)
+    each = rng.randint(3, 20)
     total = each * part.denominator
     taken = each * part.numerator
-    prompt = dice.pick(
+    prompt = rng.choice(
         (
             f"A box holds {total} {thing.many}. {part} of them are red. How many {thing.many} are not red?",
             f"Of {total} {thing.many}, {part} were sold. How many {thing.many} are left?",
@@ -64,19 +64,19 @@ def fraction_of_quantity(dice: Dice) -> Worked:
         ("calculation", f"{part} of {total} is {part.numerator} × {each} = {taken}."),
         ("answer", f"{total} - {taken} = {total - taken}."),
     )
-    return Worked(prompt, steps, str(total - taken), "easy")
+    return Problem(prompt, steps, str(total - taken), "easy")
 
 
-def fraction_comparison(dice: Dice) -> Worked:
+def fraction_comparison(rng: SeededRandom) -> Problem:
     """Which of two fractions is larger, by equal denominators."""
-    left, right = _proper(dice), _proper(dice)
+    left, right = _proper(rng), _proper(rng)
     while left == right:
-        right = _proper(dice)
+        right = _proper(rng)
     common = left.denominator * right.denominator
     left_part, right_part = int(left * common), int(right * common)
     larger = max(left, right)
     sign = ">" if left > right else "<"
-    prompt = dice.pick(
+    prompt = rng.choice(
         (f"Which is larger, {left} or {right}?", f"Compare {left} and {right}: which fraction is greater?")
     )
     steps = (
@@ -90,18 +90,18 @@ def fraction_comparison(dice: Dice) -> Worked:
         ),
         ("answer", f"{left_part} {sign} {right_part}, so {larger} is larger."),
     )
-    return Worked(prompt, steps, str(larger), "easy")
+    return Problem(prompt, steps, str(larger), "easy")
 
 
-def fraction_product(dice: Dice) -> Worked:
+def fraction_product(rng: SeededRandom) -> Problem:
     """A part of a part."""
-    left, right = _proper(dice), _proper(dice)
+    left, right = _proper(rng), _proper(rng)
     top, bottom = left.numerator * right.numerator, left.denominator * right.denominator
-    prompt = dice.pick(
+    prompt = rng.choice(
         (
             f"What is {left} × {right} in lowest terms?",
-            f"{left} of a garden is planted, and {right} of the planted part is herbs. Which fraction of the "
-            "garden is herbs, in lowest terms?",
+            f"{left} of a garden is planted, and {right} of the planted part is herbs. "
+            "Which fraction of the garden is herbs, in lowest terms?",
         )
     )
     steps = (
@@ -109,14 +109,14 @@ def fraction_product(dice: Dice) -> Worked:
         ("calculation", f"Multiply the denominators: {left.denominator} × {right.denominator} = {bottom}."),
         ("answer", lowest_terms(top, bottom)),
     )
-    return Worked(prompt, steps, str(left * right), "medium")
+    return Problem(prompt, steps, str(left * right), "medium")
 
 
-def decimal_as_fraction(dice: Dice) -> Worked:
+def decimal_as_fraction(rng: SeededRandom) -> Problem:
     """A decimal with two places as a fraction in lowest terms."""
-    hundredths = dice.pick([n for n in range(4, 100) if gcd(n, 100) > 1 and n % 10])
+    hundredths = rng.choice([n for n in range(4, 100) if gcd(n, 100) > 1 and n % 10])
     value = Fraction(hundredths, 100)
-    prompt = dice.pick(
+    prompt = rng.choice(
         (
             f"Write {decimal(value)} as a fraction in lowest terms.",
             f"Which fraction in lowest terms equals {decimal(value)}?",
@@ -127,24 +127,22 @@ def decimal_as_fraction(dice: Dice) -> Worked:
         ("calculation", f"The greatest common divisor of {hundredths} and 100 is {gcd(hundredths, 100)}."),
         ("answer", lowest_terms(hundredths, 100)),
     )
-    return Worked(prompt, steps, str(value), "easy")
+    return Problem(prompt, steps, str(value), "easy")
 
 
-def shared_leftovers(dice: Dice) -> Worked:
+def shared_leftovers(rng: SeededRandom) -> Problem:
     """Two people take a fraction each; how much of the whole is left."""
-    food = dice.pick(FOODS)
-    twelfths = sorted(dice.sample(range(1, 6), 2))
+    food = rng.choice(FOODS)
+    twelfths = sorted(rng.sample(range(1, 6), 2))
     first, second = Fraction(twelfths[0], 12), Fraction(twelfths[1], 12)
     taken = first + second
     rest_parts = 12 - sum(twelfths)
-    prompt = dice.pick(
+    prompt = rng.choice(
         (
-            f"Of a tray of {food.many}, one table takes {first} and another takes {second}. Which "
-            "fraction of "
-            "the tray is left, in lowest terms?",
-            f"A family eats {first} of a batch of {food.many} on Monday and {second} on Tuesday. What "
-            "fraction "
-            "remains, in lowest terms?",
+            f"Of a tray of {food.many}, one table takes {first} and another takes {second}. "
+            "Which fraction of the tray is left, in lowest terms?",
+            f"A family eats {first} of a batch of {food.many} on Monday and {second} on Tuesday. "
+            "What fraction remains, in lowest terms?",
         )
     )
     steps = (
@@ -156,7 +154,7 @@ def shared_leftovers(dice: Dice) -> Worked:
         ("calculation", f"12 - {sum(twelfths)} = {rest_parts}, so {rest_parts}/12 is left."),
         ("answer", lowest_terms(rest_parts, 12)),
     )
-    return Worked(prompt, steps, str(1 - taken), "medium")
+    return Problem(prompt, steps, str(1 - taken), "medium")
 
 
 FRACTIONS = families(
@@ -172,19 +170,19 @@ def _shown(values: list[int]) -> str:
     return listed([str(value) for value in values])
 
 
-def _values_with_mean(dice: Dice, how_many: int) -> list[int]:
-    values = [dice.between(12, 60) for _ in range(how_many - 1)]
+def _values_with_mean(rng: SeededRandom, how_many: int) -> list[int]:
+    values = [rng.randint(12, 60) for _ in range(how_many - 1)]
     rest = sum(values) % how_many
-    return [*values, dice.between(3, 9) * how_many - rest]
+    return [*values, rng.randint(3, 9) * how_many - rest]
 
 
-def mean(dice: Dice) -> Worked:
+def mean(rng: SeededRandom) -> Problem:
     """The average of four to six whole numbers."""
-    how_many = dice.between(4, 6)
-    values = dice.shuffled(_values_with_mean(dice, how_many))
+    how_many = rng.randint(4, 6)
+    values = rng.shuffled(_values_with_mean(rng, how_many))
     total = sum(values)
-    what = dice.pick(("temperatures", "daily sales", "quiz scores", "numbers of visitors"))
-    prompt = dice.pick(
+    what = rng.choice(("temperatures", "daily sales", "quiz scores", "numbers of visitors"))
+    prompt = rng.choice(
         (
             f"What is the average of {_shown(values)}?",
             f"The {what} were {_shown(values)}. What is their mean?",
@@ -195,15 +193,15 @@ def mean(dice: Dice) -> Worked:
         ("calculation", f"There are {how_many} values."),
         ("answer", f"{total} ÷ {how_many} = {total // how_many}."),
     )
-    return Worked(prompt, steps, str(total // how_many), "easy")
+    return Problem(prompt, steps, str(total // how_many), "easy")
 
 
-def median(dice: Dice) -> Worked:
+def median(rng: SeededRandom) -> Problem:
     """The middle of an odd number of values."""
-    values = dice.sample(range(3, 99), dice.pick((5, 7)))
+    values = rng.sample(range(3, 99), rng.choice((5, 7)))
     ordered = sorted(values)
     half = len(values) // 2
-    prompt = dice.pick(
+    prompt = rng.choice(
         (f"Find the median of {_shown(values)}.", f"What is the middle value (median) of {_shown(values)}?")
     )
     steps = (
@@ -211,15 +209,15 @@ def median(dice: Dice) -> Worked:
         ("calculation", f"With {len(values)} values, {half} lie below the median and {half} above it."),
         ("answer", f"The middle value is {ordered[half]}."),
     )
-    return Worked(prompt, steps, str(ordered[half]), "easy")
+    return Problem(prompt, steps, str(ordered[half]), "easy")
 
 
-def spread(dice: Dice) -> Worked:
+def spread(rng: SeededRandom) -> Problem:
     """The range: largest minus smallest."""
-    values = dice.sample(range(-15, 80), dice.between(5, 7))
+    values = rng.sample(range(-15, 80), rng.randint(5, 7))
     low, high = min(values), max(values)
     written = f"({low})" if low < 0 else str(low)
-    prompt = dice.pick(
+    prompt = rng.choice(
         (
             f"What is the range of the values {_shown(values)}?",
             f"By how much do the largest and smallest of {_shown(values)} differ?",
@@ -229,48 +227,47 @@ def spread(dice: Dice) -> Worked:
         ("setup", f"The largest value is {high} and the smallest is {low}."),
         ("answer", f"{high} - {written} = {high - low}."),
     )
-    return Worked(prompt, steps, str(high - low), "easy")
+    return Problem(prompt, steps, str(high - low), "easy")
 
 
-def missing_score(dice: Dice) -> Worked:
+def missing_score(rng: SeededRandom) -> Problem:
     """The score that brings the average to a goal."""
-    name, how_many, goal = dice.pick(NAMES), dice.between(3, 5), dice.between(70, 85)
-    scores = [goal + dice.between(-9, 9) for _ in range(how_many)]
+    name, how_many, goal = rng.choice(NAMES), rng.randint(3, 5), rng.randint(70, 85)
+    scores = [goal + rng.randint(-9, 9) for _ in range(how_many)]
     needed_total = goal * (how_many + 1)
     needed = needed_total - sum(scores)
-    prompt = dice.pick(
+    prompt = rng.choice(
         (
-            f"{name} scored {_shown(scores)} points. Which score on the next test makes the average "
-            f"exactly {goal}?",
+            f"{name} scored {_shown(scores)} points. "
+            f"Which score on the next test makes the average exactly {goal}?",
             f"After results of {_shown(scores)}, what must the next result be for an average of {goal}?",
         )
     )
     steps = (
         (
             "calculation",
-            f"{how_many + 1} tests with an average of {goal} need {how_many + 1} × {goal} = "
-            f"{needed_total} points.",
+            f"{how_many + 1} tests with an average of {goal} need {how_many + 1} × {goal} = {needed_total} "
+            "points.",
         ),
         ("calculation", f"So far: {' + '.join(map(str, scores))} = {sum(scores)}."),
         ("answer", f"{needed_total} - {sum(scores)} = {needed}."),
     )
-    return Worked(prompt, steps, str(needed), "hard")
+    return Problem(prompt, steps, str(needed), "hard")
 
 
-def weighted_average(dice: Dice) -> Worked:
+def weighted_average(rng: SeededRandom) -> Problem:
     """The average of two groups of different sizes."""
-    small, large, base = dice.between(2, 8), dice.between(9, 16), dice.between(20, 60)
+    small, large, base = rng.randint(2, 8), rng.randint(9, 16), rng.randint(20, 60)
     people = small + large
     # The gap between the groups is a multiple of all people, so the joint average is whole.
-    first, second = base, base + people * dice.between(1, 3)
+    first, second = base, base + people * rng.randint(1, 3)
     total = small * first + large * second
-    prompt = dice.pick(
+    prompt = rng.choice(
         (
-            f"{small} parcels weigh {first} kg on average and {large} others weigh {second} kg on "
-            "average. What is the "
-            "average weight of all the parcels in kg?",
-            f"A group of {small} runners averages {first} minutes, another of {large} runners averages "
-            f"{second} minutes. "
+            f"{small} parcels weigh {first} kg on average and {large} others weigh {second} kg on average. "
+            "What is the average weight of all the parcels in kg?",
+            f"A group of {small} runners averages {first} minutes, "
+            f"another of {large} runners averages {second} minutes. "
             "What is the average of all runners in minutes?",
         )
     )
@@ -283,23 +280,24 @@ def weighted_average(dice: Dice) -> Worked:
         ),
         ("answer", f"{total} ÷ {people} = {total // people}."),
     )
-    return Worked(prompt, steps, str(total // people), "hard")
+    return Problem(prompt, steps, str(total // people), "hard")
 
 
-def one_draw(dice: Dice) -> Worked:
+def one_draw(rng: SeededRandom) -> Problem:
     """The probability of a colour, or of not drawing it."""
-    colours = dice.sample(_COLOURS, 3)
-    counts = [dice.between(2, 12) for _ in colours]
+    colours = rng.sample(_COLOURS, 3)
+    counts = [rng.randint(2, 12) for _ in colours]
     total = sum(counts)
     wanted = total - counts[0]
-    prompt = dice.pick(
+    prompt = rng.choice(
         (
-            f"A bag holds {counts[0]} {colours[0]}, {counts[1]} {colours[1]} and {counts[2]} "
-            f"{colours[2]} balls. What is the "
-            f"probability that a ball drawn at random is not {colours[0]}? Give a fraction in lowest terms.",
-            f"In a drawer are {counts[0]} {colours[0]}, {counts[1]} {colours[1]} and {counts[2]} "
-            f"{colours[2]} socks. One is "
-            f"taken blindly. How likely is it that it is not {colours[0]}, as a fraction in lowest terms?",
+            f"A bag holds {counts[0]} {colours[0]}, {counts[1]} {colours[1]} "
+            f"and {counts[2]} {colours[2]} balls. "
+            f"What is the probability that a ball drawn at random is not {colours[0]}? "
+            "Give a fraction in lowest terms.",
+            f"In a drawer are {counts[0]} {colours[0]}, {counts[1]} {colours[1]} "
+            f"and {counts[2]} {colours[2]} socks. One is taken blindly. "
+            f"How likely is it that it is not {colours[0]}, as a fraction in lowest terms?",
         )
     )
     steps = (
@@ -307,37 +305,35 @@ def one_draw(dice: Dice) -> Worked:
         ("calculation", f"Not {colours[0]}: {counts[1]} + {counts[2]} = {wanted}."),
         ("answer", lowest_terms(wanted, total)),
     )
-    return Worked(prompt, steps, str(Fraction(wanted, total)), "medium")
+    return Problem(prompt, steps, str(Fraction(wanted, total)), "medium")
 
 
-def two_draws(dice: Dice) -> Worked:
+def two_draws(rng: SeededRandom) -> Problem:
     """Two draws without putting back."""
-    one, two = dice.sample(_COLOURS, 2)
-    wanted, other = dice.between(3, 9), dice.between(2, 9)
+    one, two = rng.sample(_COLOURS, 2)
+    wanted, other = rng.randint(3, 9), rng.randint(2, 9)
     total = wanted + other
     chance = Fraction(wanted, total) * Fraction(wanted - 1, total - 1)
-    prompt = dice.pick(
+    prompt = rng.choice(
         (
             f"An urn has {wanted} {one} and {other} {two} marbles. Two are drawn without putting back. "
-            "What is the "
-            f"probability that both are {one}, in lowest terms?",
+            f"What is the probability that both are {one}, in lowest terms?",
             f"From {wanted} {one} and {other} {two} cards, two are taken one after the other and kept. "
-            "How likely are two "
-            f"{one} ones? Give a fraction in lowest terms.",
+            f"How likely are two {one} ones? Give a fraction in lowest terms.",
         )
     )
     top, bottom = wanted * (wanted - 1), total * (total - 1)
     steps = (
         (
             "setup",
-            f"There are {wanted} + {other} = {total} at first, so the first is {one} with probability "
-            f"{wanted}/{total}.",
+            f"There are {wanted} + {other} = {total} at first, "
+            f"so the first is {one} with probability {wanted}/{total}.",
         ),
         ("calculation", f"Then {wanted} - 1 = {wanted - 1} of {total} - 1 = {total - 1} are {one}."),
         ("calculation", f"{wanted} × {wanted - 1} = {top} and {total} × {total - 1} = {bottom}."),
         ("answer", f"The probability is {top}/{bottom} = {chance}."),
     )
-    return Worked(prompt, steps, str(chance), "hard")
+    return Problem(prompt, steps, str(chance), "hard")
 
 
 DATA_AND_CHANCE = families(

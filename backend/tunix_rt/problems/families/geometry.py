@@ -5,8 +5,8 @@ from fractions import Fraction
 
 from tunix_rt.problems.family import (
     NAMES,
-    Dice,
-    Worked,
+    Problem,
+    SeededRandom,
     counted,
     decimal,
     families,
@@ -19,14 +19,14 @@ _PLOTS = ("garden", "field", "playground", "meadow", "courtyard")
 _TRIPLES = ((3, 4, 5), (5, 12, 13), (8, 15, 17), (7, 24, 25), (20, 21, 29), (9, 40, 41))
 
 
-def rectangle(dice: Dice) -> Worked:
+def rectangle(rng: SeededRandom) -> Problem:
     """Area or perimeter of a rectangle."""
-    width, length, plot = dice.between(4, 30), dice.between(31, 70), dice.pick(_PLOTS)
-    if dice.chance(50):
-        prompt = dice.pick(
+    width, length, plot = rng.randint(4, 30), rng.randint(31, 70), rng.choice(_PLOTS)
+    if rng.chance(50):
+        prompt = rng.choice(
             (
-                f"A rectangular {plot} is {length} m long and {width} m wide. What is its area in "
-                "square metres?",
+                f"A rectangular {plot} is {length} m long and {width} m wide. "
+                "What is its area in square metres?",
                 f"How many square metres does a {length} m by {width} m {plot} cover?",
             )
         )
@@ -34,12 +34,12 @@ def rectangle(dice: Dice) -> Worked:
             ("setup", "The area of a rectangle is length times width."),
             ("answer", f"{length} × {width} = {length * width}."),
         )
-        return Worked(prompt, steps, str(length * width), "easy")
+        return Problem(prompt, steps, str(length * width), "easy")
     around = 2 * (length + width)
-    prompt = dice.pick(
+    prompt = rng.choice(
         (
-            f"A rectangular {plot} is {length} m long and {width} m wide. How long is the fence around "
-            "it, in metres?",
+            f"A rectangular {plot} is {length} m long and {width} m wide. "
+            "How long is the fence around it, in metres?",
             f"What is the perimeter of a {length} m by {width} m {plot}, in metres?",
         )
     )
@@ -47,19 +47,18 @@ def rectangle(dice: Dice) -> Worked:
         ("calculation", f"Length and width together: {length} + {width} = {length + width}."),
         ("answer", f"Both pairs of sides: 2 × {length + width} = {around}."),
     )
-    return Worked(prompt, steps, str(around), "easy")
+    return Problem(prompt, steps, str(around), "easy")
 
 
-def side_from_area(dice: Dice) -> Worked:
+def side_from_area(rng: SeededRandom) -> Problem:
     """The perimeter of a rectangle whose area and one side are known."""
-    width, length, plot = dice.between(4, 15), dice.between(16, 40), dice.pick(_PLOTS)
-    prompt = dice.pick(
+    width, length, plot = rng.randint(4, 15), rng.randint(16, 40), rng.choice(_PLOTS)
+    prompt = rng.choice(
         (
             f"A rectangular {plot} has an area of {width * length} square metres and is {width} m wide. "
             "What is its perimeter in metres?",
-            f"A {plot} in the shape of a rectangle covers {width * length} square metres. One side is "
-            f"{width} m. "
-            "How many metres is it around?",
+            f"A {plot} in the shape of a rectangle covers {width * length} square metres. "
+            f"One side is {width} m. How many metres is it around?",
         )
     )
     around = 2 * (width + length)
@@ -68,19 +67,19 @@ def side_from_area(dice: Dice) -> Worked:
         ("calculation", f"The two sides together: {width} + {length} = {width + length}."),
         ("answer", f"The perimeter: 2 × {width + length} = {around}."),
     )
-    return Worked(prompt, steps, str(around), "medium")
+    return Problem(prompt, steps, str(around), "medium")
 
 
-def triangle_area(dice: Dice) -> Worked:
+def triangle_area(rng: SeededRandom) -> Problem:
     """Half of base times height."""
-    base, height = dice.between(2, 25) * 2, dice.between(3, 40)
-    shape = dice.pick(("triangle", "triangular sail", "triangular flag"))
-    prompt = dice.pick(
+    base, height = rng.randint(2, 25) * 2, rng.randint(3, 40)
+    shape = rng.choice(("triangle", "triangular sail", "triangular flag"))
+    prompt = rng.choice(
         (
-            f"A {shape} has a base of {base} cm and a height of {height} cm. What is its area in square "
-            "centimetres?",
-            f"Find the area, in square centimetres, of a {shape} that is {base} cm wide at the base and "
-            f"{height} cm high.",
+            f"A {shape} has a base of {base} cm and a height of {height} cm. "
+            "What is its area in square centimetres?",
+            f"Find the area, in square centimetres, of a {shape} that is {base} cm wide at the base "
+            f"and {height} cm high.",
         )
     )
     area = base * height // 2
@@ -89,16 +88,16 @@ def triangle_area(dice: Dice) -> Worked:
         ("calculation", f"{base} × {height} = {base * height}."),
         ("answer", f"{base * height} ÷ 2 = {area}."),
     )
-    return Worked(prompt, steps, str(area), "easy")
+    return Problem(prompt, steps, str(area), "easy")
 
 
-def box_volume(dice: Dice) -> Worked:
+def box_volume(rng: SeededRandom) -> Problem:
     """Volume of a box and how many cubes of 1 litre fit."""
-    length, width, height = (dice.between(2, 15) for _ in range(3))
-    prompt = dice.pick(
+    length, width, height = (rng.randint(2, 15) for _ in range(3))
+    prompt = rng.choice(
         (
-            f"A box is {length} cm long, {width} cm wide and {height} cm high. What is its volume in "
-            "cubic centimetres?",
+            f"A box is {length} cm long, {width} cm wide and {height} cm high. "
+            "What is its volume in cubic centimetres?",
             f"How many cubes with 1 cm edges fill a box of {length} cm by {width} cm by {height} cm?",
         )
     )
@@ -107,15 +106,15 @@ def box_volume(dice: Dice) -> Worked:
         ("calculation", f"One layer covers {length} × {width} = {base}."),
         ("answer", f"{height} layers: {base} × {height} = {base * height}."),
     )
-    return Worked(prompt, steps, str(base * height), "easy")
+    return Problem(prompt, steps, str(base * height), "easy")
 
 
-def frame_area(dice: Dice) -> Worked:
+def frame_area(rng: SeededRandom) -> Problem:
     """A large rectangle with a smaller one cut out."""
-    inner_w, inner_l = dice.between(3, 12), dice.between(13, 22)
-    outer_w, outer_l = inner_w + dice.between(2, 8), inner_l + dice.between(2, 8)
+    inner_w, inner_l = rng.randint(3, 12), rng.randint(13, 22)
+    outer_w, outer_l = inner_w + rng.randint(2, 8), inner_l + rng.randint(2, 8)
     outer, inner = outer_w * outer_l, inner_w * inner_l
-    prompt = dice.pick(
+    prompt = rng.choice(
         (
             f"A lawn of {outer_l} m by {outer_w} m has a pond of {inner_l} m by {inner_w} m in it. "
             "How many square metres of grass are there?",
@@ -128,18 +127,17 @@ def frame_area(dice: Dice) -> Worked:
         ("calculation", f"The small rectangle: {inner_l} × {inner_w} = {inner}."),
         ("answer", f"{outer} - {inner} = {outer - inner}."),
     )
-    return Worked(prompt, steps, str(outer - inner), "medium")
+    return Problem(prompt, steps, str(outer - inner), "medium")
 
 
-def right_triangle(dice: Dice) -> Worked:
+def right_triangle(rng: SeededRandom) -> Problem:
     """The third side of a right triangle with whole sides."""
-    a, b, c = (side * factor for factor in (dice.between(1, 6),) for side in dice.pick(_TRIPLES))
-    prompt = dice.pick(
+    a, b, c = (side * factor for factor in (rng.randint(1, 6),) for side in rng.choice(_TRIPLES))
+    prompt = rng.choice(
         (
             f"A right triangle has legs of {a} cm and {b} cm. How long is the hypotenuse, in cm?",
             f"A ladder's foot stands {a} dm from a wall and its top touches the wall {b} dm above the "
-            "ground. "
-            "How long is the ladder, in dm?",
+            "ground. How long is the ladder, in dm?",
             f"A rectangle is {a} m by {b} m. How long is its diagonal, in metres?",
         )
     )
@@ -149,13 +147,13 @@ def right_triangle(dice: Dice) -> Worked:
         ("calculation", f"{a * a} + {b * b} = {c * c}."),
         ("answer", f"{c} × {c} = {c * c}, so the long side is {c}."),
     )
-    return Worked(prompt, steps, str(c), "hard")
+    return Problem(prompt, steps, str(c), "hard")
 
 
-def triangle_angles(dice: Dice) -> Worked:
+def triangle_angles(rng: SeededRandom) -> Problem:
     """The third angle of a triangle."""
-    first, second = dice.between(21, 85), dice.between(21, 85)
-    prompt = dice.pick(
+    first, second = rng.randint(21, 85), rng.randint(21, 85)
+    prompt = rng.choice(
         (
             f"Two angles of a triangle are {first}° and {second}°. How many degrees is the third angle?",
             f"A triangle has angles of {first} and {second} degrees. What is the remaining angle in degrees?",
@@ -167,22 +165,21 @@ def triangle_angles(dice: Dice) -> Worked:
         ("calculation", f"{first} + {second} = {both}."),
         ("answer", f"180 - {both} = {180 - both}."),
     )
-    return Worked(prompt, steps, str(180 - both), "easy")
+    return Problem(prompt, steps, str(180 - both), "easy")
 
 
-def tiling_cost(dice: Dice) -> Worked:
+def tiling_cost(rng: SeededRandom) -> Problem:
     """Square tiles on a floor, and what they cost."""
-    room = dice.pick(("kitchen", "hallway", "terrace", "office"))
-    length, width, price = dice.between(3, 9), dice.between(2, 8), dice.between(5, 30) * 10
+    room = rng.choice(("kitchen", "hallway", "terrace", "office"))
+    length, width, price = rng.randint(3, 9), rng.randint(2, 8), rng.randint(5, 30) * 10
     per_metre = 4
     tiles = length * width * per_metre
-    prompt = dice.pick(
+    prompt = rng.choice(
         (
-            f"{with_article(room).capitalize()} of {length} m by {width} m is laid with square tiles of "
-            "50 cm side. A tile "
-            f"costs {money(price)}. What do all the tiles cost?",
-            f"Square tiles with sides of 50 cm cost {money(price)} each. What does it cost to tile "
-            f"{with_article(room)} that is {length} m long and {width} m wide?",
+            f"{with_article(room).capitalize()} of {length} m by {width} m is laid with square tiles "
+            f"of 50 cm side. A tile costs {money(price)}. What do all the tiles cost?",
+            f"Square tiles with sides of 50 cm cost {money(price)} each. "
+            f"What does it cost to tile {with_article(room)} that is {length} m long and {width} m wide?",
         )
     )
     steps = (
@@ -191,7 +188,7 @@ def tiling_cost(dice: Dice) -> Worked:
         ("calculation", f"Tiles: {length * width} × {per_metre} = {tiles}."),
         ("answer", f"Cost: {tiles} × {money(price)} = {money(tiles * price)}."),
     )
-    return Worked(prompt, steps, money(tiles * price), "hard")
+    return Problem(prompt, steps, money(tiles * price), "hard")
 
 
 GEOMETRY = families(
@@ -218,27 +215,27 @@ _MONTHS = ("January", "February", "March", "April", "May", "June", "July", "Augu
            "November", "December")  # fmt: skip
 
 
-def mixed_units(dice: Dice) -> Worked:
+def mixed_units(rng: SeededRandom) -> Problem:
     """A length, mass or time given in two units, wanted in the smaller one."""
-    large, small, factor = dice.pick(_UNITS)
-    amount, extra = dice.between(2, 14), dice.between(1, factor - 1)
+    large, small, factor = rng.choice(_UNITS)
+    amount, extra = rng.randint(2, 14), rng.randint(1, factor - 1)
     total = amount * factor + extra
     given = f"{counted(amount, large)} and {counted(extra, small)}"
-    prompt = dice.pick((f"How many {small.many} are {given}?", f"Convert {given} to {small.many}."))
+    prompt = rng.choice((f"How many {small.many} are {given}?", f"Convert {given} to {small.many}."))
     steps = (
         ("setup", f"1 {large.one} has {factor} {small.many}."),
         ("calculation", f"{amount} × {factor} = {amount * factor}."),
         ("answer", f"{amount * factor} + {extra} = {total}."),
     )
-    return Worked(prompt, steps, str(total), "easy")
+    return Problem(prompt, steps, str(total), "easy")
 
 
-def metric_decimal(dice: Dice) -> Worked:
+def metric_decimal(rng: SeededRandom) -> Problem:
     """A metric amount in the smaller unit, wanted in the larger one."""
-    large, small, factor = dice.pick(_UNITS[:4])
-    amount = dice.pick([n for n in range(2, 96) if n % 20]) * factor // 20
+    large, small, factor = rng.choice(_UNITS[:4])
+    amount = rng.choice([n for n in range(2, 96) if n % 20]) * factor // 20
     value = Fraction(amount, factor)
-    prompt = dice.pick(
+    prompt = rng.choice(
         (
             f"How many {large.many} are {amount} {small.many}? Give a decimal.",
             f"Write {amount} {small.many} in {large.many} as a decimal number.",
@@ -249,44 +246,44 @@ def metric_decimal(dice: Dice) -> Worked:
         ("answer", f"{amount} ÷ {factor} = {decimal(value)}."),
         ("check", f"Check: {decimal(value)} × {factor} = {amount}."),
     )
-    return Worked(prompt, steps, decimal(value), "easy")
+    return Problem(prompt, steps, decimal(value), "easy")
 
 
-def temperature_scale(dice: Dice) -> Worked:
+def temperature_scale(rng: SeededRandom) -> Problem:
     """Celsius to Fahrenheit or back, with whole degrees."""
-    fifths = dice.between(-4, 20)
+    fifths = rng.randint(-4, 20)
     celsius, fahrenheit = fifths * 5, fifths * 9 + 32
-    if dice.chance(50):
-        prompt = dice.pick((f"What is {celsius} °C in degrees Fahrenheit?", f"Convert {celsius} °C to °F."))
+    if rng.chance(50):
+        prompt = rng.choice((f"What is {celsius} °C in degrees Fahrenheit?", f"Convert {celsius} °C to °F."))
         steps = (
             ("setup", "Fahrenheit is nine fifths of Celsius plus 32."),
             ("calculation", f"{celsius} × 9 ÷ 5 = {fifths * 9}."),
             ("answer", f"{fifths * 9} + 32 = {fahrenheit}."),
         )
-        return Worked(prompt, steps, str(fahrenheit), "medium")
-    prompt = dice.pick((f"What is {fahrenheit} °F in degrees Celsius?", f"Convert {fahrenheit} °F to °C."))
+        return Problem(prompt, steps, str(fahrenheit), "medium")
+    prompt = rng.choice((f"What is {fahrenheit} °F in degrees Celsius?", f"Convert {fahrenheit} °F to °C."))
     steps = (
         ("setup", "Celsius is five ninths of Fahrenheit less 32."),
         ("calculation", f"{fahrenheit} - 32 = {fifths * 9}."),
         ("answer", f"{fifths * 9} × 5 ÷ 9 = {celsius}."),
     )
-    return Worked(prompt, steps, str(celsius), "medium")
+    return Problem(prompt, steps, str(celsius), "medium")
 
 
 def _clock(minutes: int) -> str:
     return f"{minutes // 60 % 24:02d}:{minutes % 60:02d}"
 
 
-def elapsed_time(dice: Dice) -> Worked:
+def elapsed_time(rng: SeededRandom) -> Problem:
     """Minutes between two clock times of one day."""
-    start = dice.between(5, 12) * 60 + dice.between(1, 59)
-    length = dice.between(35, 400)
+    start = rng.randint(5, 12) * 60 + rng.randint(1, 59)
+    length = rng.randint(35, 400)
     end = start + length
-    what = dice.pick(("A film", "A flight", "A concert", "A hike", "An exam"))
-    prompt = dice.pick(
+    what = rng.choice(("A film", "A flight", "A concert", "A hike", "An exam"))
+    prompt = rng.choice(
         (
-            f"{what} starts at {_clock(start)} and ends at {_clock(end)} on the same day. How many "
-            "minutes does it last?",
+            f"{what} starts at {_clock(start)} and ends at {_clock(end)} on the same day. "
+            "How many minutes does it last?",
             f"How many minutes are there from {_clock(start)} to {_clock(end)} on the same day?",
         )
     )
@@ -295,22 +292,21 @@ def elapsed_time(dice: Dice) -> Worked:
         ("calculation", f"The end is {end // 60} × 60 + {end % 60} = {end} minutes after midnight."),
         ("answer", f"{end} - {start} = {length} minutes."),
     )
-    return Worked(prompt, steps, str(length), "medium")
+    return Problem(prompt, steps, str(length), "medium")
 
 
-def arrival_time(dice: Dice) -> Worked:
+def arrival_time(rng: SeededRandom) -> Problem:
     """A clock time some minutes later, across hours."""
-    start = dice.between(6, 15) * 60 + dice.between(0, 59)
-    hours, minutes = dice.between(1, 5), dice.between(5, 55)
+    start = rng.randint(6, 15) * 60 + rng.randint(0, 59)
+    hours, minutes = rng.randint(1, 5), rng.randint(5, 55)
     end = start + hours * 60 + minutes
-    name = dice.pick(NAMES)
-    prompt = dice.pick(
+    name = rng.choice(NAMES)
+    prompt = rng.choice(
         (
-            f"{name} leaves at {_clock(start)} and travels for {counted(hours, noun('hour'))} and "
-            f"{minutes} minutes. "
-            "At what time (HH:MM) does the trip end?",
-            f"What time (HH:MM) is it {counted(hours, noun('hour'))} and {minutes} minutes after "
-            f"{_clock(start)}?",
+            f"{name} leaves at {_clock(start)} and travels for {counted(hours, noun('hour'))} "
+            f"and {minutes} minutes. At what time (HH:MM) does the trip end?",
+            f"What time (HH:MM) is it {counted(hours, noun('hour'))} and {minutes} minutes "
+            f"after {_clock(start)}?",
         )
     )
     steps = (
@@ -319,19 +315,19 @@ def arrival_time(dice: Dice) -> Worked:
         ("calculation", f"{start} + {hours * 60 + minutes} = {end} minutes after midnight."),
         ("answer", f"{end} = {end // 60} × 60 + {end % 60}, which is {_clock(end)}."),
     )
-    return Worked(prompt, steps, _clock(end), "hard")
+    return Problem(prompt, steps, _clock(end), "hard")
 
 
-def weekday_after(dice: Dice) -> Worked:
+def weekday_after(rng: SeededRandom) -> Problem:
     """The weekday a number of days ahead."""
-    start, days = dice.between(0, 6), dice.between(15, 120)
+    start, days = rng.randint(0, 6), rng.randint(15, 120)
     weeks, rest = divmod(days, 7)
     end = _DAYS[(start + rest) % 7]
-    prompt = dice.pick(
+    prompt = rng.choice(
         (
             f"Today is {_DAYS[start]}. Which day of the week is it in {days} days?",
-            f"A parcel is sent on a {_DAYS[start]} and arrives {days} days later. On which weekday does "
-            "it arrive?",
+            f"A parcel is sent on a {_DAYS[start]} and arrives {days} days later. "
+            "On which weekday does it arrive?",
         )
     )
     passed = [_DAYS[(start + step) % 7] for step in range(rest + 1)]
@@ -341,24 +337,23 @@ def weekday_after(dice: Dice) -> Worked:
         ("calculation", f"{days} = {weeks} × 7 + {rest}."),
         ("answer", walk if rest else f"The remainder is 0, so it is {end} again."),
     )
-    return Worked(prompt, steps, end, "medium")
+    return Problem(prompt, steps, end, "medium")
 
 
-def days_between(dice: Dice) -> Worked:
+def days_between(rng: SeededRandom) -> Problem:
     """Days from one date to another in the next month."""
-    first = date(2023, dice.between(1, 11), 1)
-    start = first + timedelta(days=dice.between(4, 24))
+    first = date(2023, rng.randint(1, 11), 1)
+    start = first + timedelta(days=rng.randint(4, 24))
     last = date(2023, first.month + 1, 1) - timedelta(days=1)
-    end = last + timedelta(days=dice.between(3, 26))
+    end = last + timedelta(days=rng.randint(3, 26))
     length = (end - start).days
     left = last.day - start.day
-    prompt = dice.pick(
+    prompt = rng.choice(
         (
-            f"How many days after {_MONTHS[start.month - 1]} {start.day}, 2023 is "
-            f"{_MONTHS[end.month - 1]} {end.day}, 2023?",
-            f"A plant is sown on {_MONTHS[start.month - 1]} {start.day}, 2023 and sprouts on "
-            f"{_MONTHS[end.month - 1]} "
-            f"{end.day}, 2023. How many days does that take?",
+            f"How many days after {_MONTHS[start.month - 1]} {start.day}, 2023 "
+            f"is {_MONTHS[end.month - 1]} {end.day}, 2023?",
+            f"A plant is sown on {_MONTHS[start.month - 1]} {start.day}, 2023 "
+            f"and sprouts on {_MONTHS[end.month - 1]} {end.day}, 2023. How many days does that take?",
         )
     )
     steps = (
@@ -366,7 +361,7 @@ def days_between(dice: Dice) -> Worked:
         ("calculation", f"Days left in {_MONTHS[start.month - 1]}: {last.day} - {start.day} = {left}."),
         ("answer", f"With {end.day} days of {_MONTHS[end.month - 1]}: {left} + {end.day} = {length}."),
     )
-    return Worked(prompt, steps, str(length), "hard")
+    return Problem(prompt, steps, str(length), "hard")
 
 
 MEASURES = families(

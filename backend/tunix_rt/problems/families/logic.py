@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from tunix_rt.problems.family import NAMES, Dice, Worked, families, listed
+from tunix_rt.problems.family import NAMES, Problem, SeededRandom, families, listed
 
 # (members of a kind, the kind they belong to, what every member of that kind does, the rule turned around)
 _KINDS = (
@@ -36,13 +36,13 @@ _TRAITS = (
 )
 
 
-def syllogism(dice: Dice) -> Worked:
+def syllogism(rng: SeededRandom) -> Problem:
     """A conclusion that follows, or one that only turns the rule around."""
-    members, kind, trait, turned_around = dice.pick(_KINDS)
-    valid = dice.chance(50)
+    members, kind, trait, turned_around = rng.choice(_KINDS)
+    valid = rng.chance(50)
     claim = f"all {members} {trait}" if valid else turned_around
     question = f"Does it follow that {claim}? Answer yes or no."
-    prompt = dice.pick(
+    prompt = rng.choice(
         (
             f"All {members} are {kind}. All {kind} {trait}. {question}",
             f"Given: all {kind} {trait}, and all {members} are {kind}. {question}",
@@ -56,12 +56,12 @@ def syllogism(dice: Dice) -> Worked:
         ("deduction", follows if valid else turned),
         ("answer", f"So {verdict}."),
     )
-    return Worked(prompt, steps, "yes" if valid else "no", "medium")
+    return Problem(prompt, steps, "yes" if valid else "no", "medium")
 
 
-def conditional(dice: Dice) -> Worked:
+def conditional(rng: SeededRandom) -> Problem:
     """Modus ponens, modus tollens and the two fallacies."""
-    cause, effect = dice.pick(_RULES)
+    cause, effect = rng.choice(_RULES)
     not_cause, not_effect = f"it is not true that {cause}", f"it is not true that {effect}"
     cases = (
         (cause, effect, "yes", f"The rule says that {effect} whenever {cause}, and that is the case."),
@@ -69,8 +69,8 @@ def conditional(dice: Dice) -> Worked:
         (effect, cause, "no", f"The rule gives one reason why {effect}; there may be another."),
         (not_cause, not_effect, "no", f"The rule is silent then: there may be another reason why {effect}."),
     )
-    fact, claim, verdict, reason = dice.pick(cases)
-    prompt = dice.pick(
+    fact, claim, verdict, reason = rng.choice(cases)
+    prompt = rng.choice(
         (
             f"If {cause}, then {effect}. We know: {fact}. Can we be sure of this: {claim}? Answer yes or no.",
             f"Rule: whenever {cause}, {effect}. Fact: {fact}. Must this be true: {claim}? (yes or no)",
@@ -81,22 +81,22 @@ def conditional(dice: Dice) -> Worked:
         ("deduction", reason),
         ("answer", f"So the answer is {verdict}."),
     )
-    return Worked(prompt, steps, verdict, "hard")
+    return Problem(prompt, steps, verdict, "hard")
 
 
-def truth_value(dice: Dice) -> Worked:
+def truth_value(rng: SeededRandom) -> Problem:
     """A compound statement evaluated from the inside out."""
-    p, q, r = (dice.chance(50) for _ in range(3))
-    inner_is_or, outer_is_and = dice.chance(50), dice.chance(50)
+    p, q, r = (rng.chance(50) for _ in range(3))
+    inner_is_or, outer_is_and = rng.chance(50), rng.chance(50)
     inner = (p or q) if inner_is_or else (p and q)
     negated = not r
     value = (inner and negated) if outer_is_and else (inner or negated)
     inner_text = f"P {'or' if inner_is_or else 'and'} Q"
     outer = "and" if outer_is_and else "or"
-    prompt = dice.pick(
+    prompt = rng.choice(
         (
-            f"P is {_word(p)}, Q is {_word(q)} and R is {_word(r)}. Is '({inner_text}) {outer} not R' "
-            "true or false?",
+            f"P is {_word(p)}, Q is {_word(q)} and R is {_word(r)}. "
+            f"Is '({inner_text}) {outer} not R' true or false?",
             f"Evaluate '({inner_text}) {outer} not R' for P = {_word(p)}, Q = {_word(q)}, R = {_word(r)}.",
         )
     )
@@ -109,44 +109,41 @@ def truth_value(dice: Dice) -> Worked:
         ("deduction", f"R is {_word(r)}, so 'not R' is {_word(negated)}."),
         ("answer", f"{_word(inner).capitalize()} {outer} {_word(negated)} is {_word(value)}."),
     )
-    return Worked(prompt, steps, _word(value), "medium")
+    return Problem(prompt, steps, _word(value), "medium")
 
 
 def _word(value: bool) -> str:
     return "true" if value else "false"
 
 
-def ordering_people(dice: Dice) -> Worked:
+def ordering_people(rng: SeededRandom) -> Problem:
     """Who is first, from comparisons given in mixed order."""
-    people = dice.sample(NAMES, dice.between(4, 5))
-    more, most, least = dice.pick(_TRAITS)
+    people = rng.sample(NAMES, rng.randint(4, 5))
+    more, most, least = rng.choice(_TRAITS)
     facts = [f"{a} is {more} than {b}" for a, b in pairwise(people)]
-    wants_most = dice.chance(50)
+    wants_most = rng.chance(50)
     answer = people[0] if wants_most else people[-1]
-    clues = f"{'. '.join(dice.shuffled(facts))}."
+    clues = f"{'. '.join(rng.shuffled(facts))}."
     prompt = f"{clues} Who is the {most if wants_most else least}?"
     steps = (
         ("setup", "Join the comparisons into one chain."),
         ("deduction", f"From {most} to {least}: {', '.join(people)}."),
         ("answer", f"The {most if wants_most else least} is {answer}."),
     )
-    return Worked(prompt, steps, answer, "medium")
+    return Problem(prompt, steps, answer, "medium")
 
 
-def who_owns_what(dice: Dice) -> Worked:
+def who_owns_what(rng: SeededRandom) -> Problem:
     """Three people, three pets, two clues."""
-    people, pets = (
-        dice.sample(NAMES, 3),
-        dice.sample(("cat", "dog", "parrot", "rabbit", "turtle", "hamster"), 3),
-    )
+    people = rng.sample(NAMES, 3)
+    pets = rng.sample(("cat", "dog", "parrot", "rabbit", "turtle", "hamster"), 3)
     a, b, c = people
-    prompt = dice.pick(
+    prompt = rng.choice(
         (
-            f"{a}, {b} and {c} each own one pet: {_pets(pets)}. {a} owns the {pets[0]}. {b} does not own the "
-            f"{pets[2]}. Which pet does {c} own?",
-            f"A {pets[0]}, a {pets[1]} and a {pets[2]} belong to {a}, {b} and {c}, one each. The "
-            f"{pets[0]} is {a}'s, and {b} "
-            f"has no {pets[2]}. What does {c} have?",
+            f"{a}, {b} and {c} each own one pet: {_pets(pets)}. {a} owns the {pets[0]}. "
+            f"{b} does not own the {pets[2]}. Which pet does {c} own?",
+            f"A {pets[0]}, a {pets[1]} and a {pets[2]} belong to {a}, {b} and {c}, one each. "
+            f"The {pets[0]} is {a}'s, and {b} has no {pets[2]}. What does {c} have?",
         )
     )
     steps = (
@@ -154,18 +151,18 @@ def who_owns_what(dice: Dice) -> Worked:
         ("deduction", f"{b} does not own the {pets[2]}, so {b} owns the {pets[1]}."),
         ("answer", f"The {pets[2]} is left for {c}."),
     )
-    return Worked(prompt, steps, pets[2], "medium")
+    return Problem(prompt, steps, pets[2], "medium")
 
 
 def _pets(pets: list[str]) -> str:
     return listed([f"a {pet}" for pet in sorted(pets)])
 
 
-def set_operation(dice: Dice) -> Worked:
+def set_operation(rng: SeededRandom) -> Problem:
     """Union, intersection or difference of two small sets."""
-    left, right = (sorted(dice.sample(range(1, 16), dice.between(4, 6))) for _ in range(2))
+    left, right = (sorted(rng.sample(range(1, 16), rng.randint(4, 6))) for _ in range(2))
     common = [n for n in left if n in right]
-    operation = dice.pick(("intersection", "union", "difference") if common else ("union", "difference"))
+    operation = rng.choice(("intersection", "union", "difference") if common else ("union", "difference"))
     result = {
         "intersection": common,
         "union": sorted(set(left) | set(right)),
@@ -187,7 +184,7 @@ def set_operation(dice: Dice) -> Worked:
         ("deduction", both),
         ("answer", f"The numbers that {asked}: {_row(result)}."),
     )
-    return Worked(prompt, steps, _row(result), "medium")
+    return Problem(prompt, steps, _row(result), "medium")
 
 
 def _row(numbers: list[int]) -> str:

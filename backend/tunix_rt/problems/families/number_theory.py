@@ -2,20 +2,21 @@
 
 from math import gcd, isqrt
 
-from tunix_rt.problems.family import FOODS, Dice, Worked, families, noun, ordinal
+from tunix_rt.problems.family import FOODS, Problem, SeededRandom, families, noun, ordinal
 
 
-def greatest_common_divisor(dice: Dice) -> Worked:
+def greatest_common_divisor(rng: SeededRandom) -> Problem:
     """Euclid's algorithm, one division a step."""
-    common = dice.between(2, 15)
-    smaller = common * dice.between(3, 14)
-    larger = smaller + common * dice.between(2, 20)
-    prompt = dice.pick(
+    common = rng.randint(2, 15)
+    smaller = common * rng.randint(3, 14)
+    larger = smaller + common * rng.randint(2, 20)
+    prompt = rng.choice(
         (
             f"Find the greatest common divisor of {larger} and {smaller}.",
             f"What is the largest whole number that divides both {smaller} and {larger}?",
-            f"Two ropes are {larger} cm and {smaller} cm long. They are cut into equal pieces, as long as "
-            "possible, with nothing left over. How long is each piece, in cm?",
+            f"Two ropes are {larger} cm and {smaller} cm long. "
+            "They are cut into equal pieces, as long as possible, with nothing left over. "
+            "How long is each piece, in cm?",
         )
     )
     steps = [("setup", "Divide the larger by the smaller and go on with the remainder until it is 0.")]
@@ -26,14 +27,14 @@ def greatest_common_divisor(dice: Dice) -> Worked:
     steps.append(("answer", f"The last remainder that is not 0 is the divisor: {a}."))
     if len(steps) == 3:
         steps[-1] = ("answer", f"The remainder is 0 at once, so the greatest common divisor is {a}.")
-    return Worked(prompt, tuple(steps), str(a), "medium")
+    return Problem(prompt, tuple(steps), str(a), "medium")
 
 
-def least_common_multiple(dice: Dice) -> Worked:
+def least_common_multiple(rng: SeededRandom) -> Problem:
     """Through the greatest common divisor."""
-    a, b = sorted(dice.sample(range(4, 31), 2))
+    a, b = sorted(rng.sample(range(4, 31), 2))
     common = gcd(a, b)
-    prompt = dice.pick(
+    prompt = rng.choice(
         (
             f"What is the least common multiple of {a} and {b}?",
             f"One light blinks every {a} seconds, another every {b} seconds. They blink together now. "
@@ -48,21 +49,21 @@ def least_common_multiple(dice: Dice) -> Worked:
         ("calculation", f"The product is {a} × {b} = {a * b}."),
         ("answer", f"{a * b} ÷ {common} = {a * b // common}."),
     )
-    return Worked(prompt, steps, str(a * b // common), "medium")
+    return Problem(prompt, steps, str(a * b // common), "medium")
 
 
-def prime_test(dice: Dice) -> Worked:
+def prime_test(rng: SeededRandom) -> Problem:
     """Trial division by the primes up to the square root."""
-    number = dice.pick([n for n in range(31, 240) if n % 2 and n % 5])
-    prompt = dice.pick(
+    number = rng.choice([n for n in range(31, 240) if n % 2 and n % 5])
+    prompt = rng.choice(
         (f"Is {number} a prime number? Answer yes or no.", f"Decide whether {number} is prime (yes or no).")
     )
     root = isqrt(number)
     steps = [
         (
             "setup",
-            f"{root + 1} × {root + 1} = {(root + 1) ** 2} is more than {number}, so test primes up to "
-            f"{root}.",
+            f"{root + 1} × {root + 1} = {(root + 1) ** 2} is more than {number}, "
+            f"so test primes up to {root}.",
         )
     ]
     for prime in (p for p in (2, 3, 5, 7, 11, 13) if p <= root):
@@ -70,22 +71,22 @@ def prime_test(dice: Dice) -> Worked:
         if remainder == 0:
             steps.append(("calculation", f"{number} = {prime} × {quotient}, so {prime} divides it."))
             steps.append(("answer", f"{number} has a divisor other than 1 and itself: no, it is not prime."))
-            return Worked(prompt, tuple(steps), "no", "medium")
+            return Problem(prompt, tuple(steps), "no", "medium")
         steps.append(
             ("calculation", f"{number} = {prime} × {quotient} + {remainder}, so {prime} does not divide it.")
         )
     steps.append(("answer", f"No prime up to {root} divides {number}: yes, it is prime."))
-    return Worked(prompt, tuple(steps), "yes", "medium")
+    return Problem(prompt, tuple(steps), "yes", "medium")
 
 
-def prime_factors(dice: Dice) -> Worked:
+def prime_factors(rng: SeededRandom) -> Problem:
     """Divide by the smallest prime until 1 is left."""
-    factors = sorted(dice.pick((2, 2, 3, 3, 5, 7, 11, 13)) for _ in range(dice.between(3, 5)))
+    factors = sorted(rng.choice((2, 2, 3, 3, 5, 7, 11, 13)) for _ in range(rng.randint(3, 5)))
     number = 1
     for factor in factors:
         number *= factor
     product = " × ".join(str(factor) for factor in factors)
-    prompt = dice.pick(
+    prompt = rng.choice(
         (
             f"Write {number} as a product of primes, smallest first, in the form 'a × b × …'.",
             f"What is the prime factorisation of {number}? Give the primes in rising order joined by '×'.",
@@ -98,16 +99,16 @@ def prime_factors(dice: Dice) -> Worked:
         rest //= factor
     steps.append(("check", f"Check: {product} = {number}."))
     steps.append(("answer", f"In rising order: {product}."))
-    return Worked(prompt, tuple(steps), product, "medium" if len(factors) < 5 else "hard")
+    return Problem(prompt, tuple(steps), product, "medium" if len(factors) < 5 else "hard")
 
 
-def digit_sum_rule(dice: Dice) -> Worked:
+def digit_sum_rule(rng: SeededRandom) -> Problem:
     """Divisibility by 3 or 9 from the digit sum."""
-    number, divisor = dice.between(1_000, 99_999), dice.pick((3, 9))
+    number, divisor = rng.randint(1_000, 99_999), rng.choice((3, 9))
     digits = str(number)
     total = sum(int(digit) for digit in digits)
     divides = total % divisor == 0
-    prompt = dice.pick(
+    prompt = rng.choice(
         (
             f"Is {number} divisible by {divisor}? Use the digit sum and answer yes or no.",
             f"Without dividing, decide whether {divisor} divides {number} (yes or no).",
@@ -121,46 +122,42 @@ def digit_sum_rule(dice: Dice) -> Worked:
         ("calculation", f"{relation}, so {total} is {'' if divides else 'not '}divisible by {divisor}."),
         ("answer", f"The answer is {verdict}."),
     )
-    return Worked(prompt, steps, verdict, "easy")
+    return Problem(prompt, steps, verdict, "easy")
 
 
-def packing_remainder(dice: Dice) -> Worked:
+def packing_remainder(rng: SeededRandom) -> Problem:
     """What is left over after filling whole boxes."""
-    per_box, food, box = (
-        dice.between(6, 15),
-        dice.pick(FOODS),
-        dice.pick((noun("box", "boxes"), noun("tray"), noun("crate"))),
-    )
-    total = per_box * dice.between(5, 25) + dice.between(1, per_box - 1)
+    per_box, food = rng.randint(6, 15), rng.choice(FOODS)
+    box = rng.choice((noun("box", "boxes"), noun("tray"), noun("crate")))
+    total = per_box * rng.randint(5, 25) + rng.randint(1, per_box - 1)
     boxes, rest = divmod(total, per_box)
-    prompt = dice.pick(
+    prompt = rng.choice(
         (
-            f"A shop packs {total} {food.many} into {box.many} of {per_box}. How many {food.many} are "
-            "left over?",
-            f"{total} {food.many} are put into {box.many} that hold {per_box} each. After filling as "
-            f"many {box.many} as "
-            f"possible, how many {food.many} remain?",
+            f"A shop packs {total} {food.many} into {box.many} of {per_box}. "
+            f"How many {food.many} are left over?",
+            f"{total} {food.many} are put into {box.many} that hold {per_box} each. "
+            f"After filling as many {box.many} as possible, how many {food.many} remain?",
         )
     )
     steps = (
         ("calculation", f"{boxes} full {box.many} hold {boxes} × {per_box} = {boxes * per_box}."),
         (
             "check",
-            f"One more {box.one} would need {boxes * per_box} + {per_box} = "
-            f"{boxes * per_box + per_box}, too many.",
+            f"One more {box.one} would need {boxes * per_box} + {per_box} = {boxes * per_box + per_box}, "
+            "too many.",
         ),
         ("answer", f"{total} - {boxes * per_box} = {rest}, so the number left over is {rest}."),
     )
-    return Worked(prompt, steps, str(rest), "easy")
+    return Problem(prompt, steps, str(rest), "easy")
 
 
-def clock_hours(dice: Dice) -> Worked:
+def clock_hours(rng: SeededRandom) -> Problem:
     """Hours on a twelve-hour clock."""
-    start, hours = dice.between(1, 12), dice.between(15, 100)
+    start, hours = rng.randint(1, 12), rng.randint(15, 100)
     rounds, rest = divmod(hours, 12)
     moved = start + rest
     shown = moved - 12 if moved > 12 else moved
-    prompt = dice.pick(
+    prompt = rng.choice(
         (
             f"A twelve-hour clock shows {start} o'clock. Which hour does it show {hours} hours later?",
             f"It is {start} o'clock on a wall clock. What hour will the clock show after {hours} hours?",
@@ -174,14 +171,14 @@ def clock_hours(dice: Dice) -> Worked:
     if moved > 12:
         steps.append(("calculation", f"{moved} - 12 = {shown}."))
     steps.append(("answer", f"The clock shows {shown} o'clock."))
-    return Worked(prompt, tuple(steps), str(shown), "medium")
+    return Problem(prompt, tuple(steps), str(shown), "medium")
 
 
-def multiples_in_range(dice: Dice) -> Worked:
+def multiples_in_range(rng: SeededRandom) -> Problem:
     """How many multiples lie between two bounds."""
-    step, low, high = dice.between(3, 12), dice.between(10, 60), dice.between(90, 300)
+    step, low, high = rng.randint(3, 12), rng.randint(10, 60), rng.randint(90, 300)
     below, upto = (low - 1) // step, high // step
-    prompt = dice.pick(
+    prompt = rng.choice(
         (
             f"How many multiples of {step} are there from {low} to {high}, both included?",
             f"Count the whole numbers between {low} and {high} (inclusive) that are divisible by {step}.",
@@ -190,17 +187,17 @@ def multiples_in_range(dice: Dice) -> Worked:
     steps = (
         (
             "calculation",
-            f"{step} × {upto} = {step * upto} is the last multiple up to {high}, so there are {upto} "
-            "from 1 on.",
+            f"{step} × {upto} = {step * upto} is the last multiple up to {high}, "
+            f"so there are {upto} from 1 on.",
         ),
         (
             "calculation",
-            f"{step} × {below} = {step * below} is the last multiple below {low}, so {below} of them do "
-            "not count.",
+            f"{step} × {below} = {step * below} is the last multiple below {low}, "
+            f"so {below} of them do not count.",
         ),
         ("answer", f"{upto} - {below} = {upto - below}."),
     )
-    return Worked(prompt, steps, str(upto - below), "hard")
+    return Problem(prompt, steps, str(upto - below), "hard")
 
 
 NUMBER_THEORY = families(
@@ -214,12 +211,12 @@ def _shown(terms: list[int]) -> str:
     return ", ".join(str(term) for term in terms)
 
 
-def arithmetic_term(dice: Dice) -> Worked:
+def arithmetic_term(rng: SeededRandom) -> Problem:
     """A far term of a sequence with a constant difference."""
-    first, gap, position = dice.between(2, 30), dice.between(2, 15), dice.between(9, 40)
+    first, gap, position = rng.randint(2, 30), rng.randint(2, 15), rng.randint(9, 40)
     terms = [first + gap * step for step in range(4)]
     moved = gap * (position - 1)
-    prompt = dice.pick(
+    prompt = rng.choice(
         (
             f"The sequence {_shown(terms)}, … goes on in the same way. What is its {ordinal(position)} term?",
             f"Find term number {position} of the arithmetic sequence {_shown(terms)}, …",
@@ -231,17 +228,17 @@ def arithmetic_term(dice: Dice) -> Worked:
         ("calculation", f"{position - 1} × {gap} = {moved}."),
         ("answer", f"{first} + {moved} = {first + moved}."),
     )
-    return Worked(prompt, steps, str(first + moved), "medium")
+    return Problem(prompt, steps, str(first + moved), "medium")
 
 
-def geometric_next(dice: Dice) -> Worked:
+def geometric_next(rng: SeededRandom) -> Problem:
     """The term after the next of a sequence with a constant factor."""
-    first, factor = dice.between(2, 9), dice.between(2, 4)
+    first, factor = rng.randint(2, 9), rng.randint(2, 4)
     terms = [first * factor**step for step in range(6)]
-    prompt = dice.pick(
+    prompt = rng.choice(
         (
-            f"Each term of {_shown(terms[:4])}, … is the same multiple of the one before. What is the "
-            "6th term?",
+            f"Each term of {_shown(terms[:4])}, … is the same multiple of the one before. "
+            "What is the 6th term?",
             f"In the geometric sequence {_shown(terms[:4])}, …, which number is the 6th term?",
         )
     )
@@ -250,17 +247,17 @@ def geometric_next(dice: Dice) -> Worked:
         ("calculation", f"The 5th term is {terms[3]} × {factor} = {terms[4]}."),
         ("answer", f"The 6th term is {terms[4]} × {factor} = {terms[5]}."),
     )
-    return Worked(prompt, steps, str(terms[5]), "medium")
+    return Problem(prompt, steps, str(terms[5]), "medium")
 
 
-def sum_to_n(dice: Dice) -> Worked:
+def sum_to_n(rng: SeededRandom) -> Problem:
     """The sum of the first whole numbers by pairing."""
-    last = dice.between(11, 80)
-    prompt = dice.pick(
+    last = rng.randint(11, 80)
+    prompt = rng.choice(
         (
             f"What is the sum of all whole numbers from 1 to {last}?",
-            f"A stack has 1 log in the top row, 2 in the next, and so on down to {last} logs. How many "
-            "logs are there?",
+            f"A stack has 1 log in the top row, 2 in the next, and so on down to {last} logs. "
+            "How many logs are there?",
         )
     )
     product = last * (last + 1)
@@ -269,18 +266,18 @@ def sum_to_n(dice: Dice) -> Worked:
         ("calculation", f"{last} × {last + 1} = {product}."),
         ("answer", f"{product} ÷ 2 = {product // 2}."),
     )
-    return Worked(prompt, steps, str(product // 2), "medium")
+    return Problem(prompt, steps, str(product // 2), "medium")
 
 
-def sum_of_two_before(dice: Dice) -> Worked:
+def sum_of_two_before(rng: SeededRandom) -> Problem:
     """Each term is the sum of the two before it."""
-    terms = [dice.between(1, 9), dice.between(2, 12)]
+    terms = [rng.randint(1, 9), rng.randint(2, 12)]
     while len(terms) < 7:
         terms.append(terms[-1] + terms[-2])
-    prompt = dice.pick(
+    prompt = rng.choice(
         (
-            f"In the sequence {_shown(terms[:5])}, … each term is the sum of the two before it. What is "
-            "the 7th term?",
+            f"In the sequence {_shown(terms[:5])}, … each term is the sum of the two before it. "
+            "What is the 7th term?",
             f"A sequence starts {_shown(terms[:2])} and every later term is the sum of the two before it. "
             "Find the 7th term.",
         )
@@ -288,17 +285,17 @@ def sum_of_two_before(dice: Dice) -> Worked:
     steps = [
         ("calculation", f"Term {i + 1}: {terms[i - 2]} + {terms[i - 1]} = {terms[i]}.") for i in range(2, 7)
     ]
-    return Worked(prompt, tuple(steps), str(terms[6]), "easy")
+    return Problem(prompt, tuple(steps), str(terms[6]), "easy")
 
 
-def growing_differences(dice: Dice) -> Worked:
+def growing_differences(rng: SeededRandom) -> Problem:
     """A sequence whose differences grow by a constant."""
-    first, gap, growth = dice.between(1, 20), dice.between(2, 6), dice.between(1, 4)
+    first, gap, growth = rng.randint(1, 20), rng.randint(2, 6), rng.randint(1, 4)
     gaps = [gap + growth * step for step in range(5)]
     terms = [first]
     for step in gaps:
         terms.append(terms[-1] + step)
-    prompt = dice.pick(
+    prompt = rng.choice(
         (
             f"What comes next: {_shown(terms[:5])}, …?",
             f"Continue the pattern {_shown(terms[:5])}, … by one number.",
@@ -313,7 +310,7 @@ def growing_differences(dice: Dice) -> Worked:
         ),
         ("answer", f"{terms[4]} + {gaps[4]} = {terms[5]}."),
     )
-    return Worked(prompt, steps, str(terms[5]), "medium")
+    return Problem(prompt, steps, str(terms[5]), "medium")
 
 
 SEQUENCES = families(

@@ -1,12 +1,13 @@
 """Chat, Alpaca, GSM8K and free-column rows to traces.
 
-A trace is one exchange. `[system] user assistant` is accepted, the system text folded into the prompt above
-a blank line (`meta.system_folded`); a longer conversation is refused, because a trace has no place for it.
+A trace is one exchange. `[system] user assistant` is accepted: the system text and a blank line are prepended
+to the prompt (`meta.system_folded`); a longer conversation is rejected because a trace cannot represent it.
 """
 
 import math
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from tunix_rt.base.errors import InvalidInputError, did_you_mean
@@ -21,15 +22,15 @@ from tunix_rt.traces.formats.solutions import (
     parsed_json,
     rest_of,
     solution_with_reasoning,
-    solved,
     split_solution,
     split_steps,
     text_of,
+    trace_from_solution,
 )
 from tunix_rt.traces.types import Trace, TraceStep, trace_from_text_steps
 
 ColumnMap = Mapping[str, str]
-"""Field of the trace (one of `FIELDS`, or `meta.NAME`) -> column of the row."""
+"""Maps a field of the trace (one of `FIELDS`, or `meta.NAME`) to a column of the row."""
 
 FIELDS = ("prompt", "steps", "final_answer", "completion")
 KNOWN_FIELDS = (*FIELDS, "meta.NAME")
@@ -39,13 +40,13 @@ _JSON_LIST = re.compile(r"""\s*\[\s*["{]""")
 
 
 def parse_column_map(pairs: Iterable[str]) -> dict[str, str]:
-    """The column map that `FIELD=COLUMN` pairs spell out.
+    """Parse `FIELD=COLUMN` pairs into a column map.
 
     Example:
         ["prompt=question", "completion=solution"] -> {"prompt": "question", "completion": "solution"}
 
     Raises:
-        InvalidInputError: A pair has no `=`, names an unknown field, or the map cannot make a trace.
+        InvalidInputError: A pair has no `=`, names an unknown field, or the map does not cover a whole trace.
     """
     column_map: dict[str, str] = {}
     for pair in pairs:
@@ -62,7 +63,7 @@ def parse_column_map(pairs: Iterable[str]) -> dict[str, str]:
 
 
 def require_columns(column_map: ColumnMap, columns: Iterable[str]) -> None:
-    """Refuse a map that names a column which the table does not have."""
+    """Reject a map with a column that the table does not have."""
     present = list(columns)
     for column in column_map.values():
         if column not in present:
@@ -73,15 +74,15 @@ def require_columns(column_map: ColumnMap, columns: Iterable[str]) -> None:
 
 
 def trace_from_columns(row: Row, column_map: ColumnMap) -> Trace:
-    """A trace from the mapped columns; columns that are not mapped are kept in `meta`."""
+    """Convert the mapped columns to a trace; other columns go to `meta`."""
     prompt = text_of(row, column_map["prompt"])
     meta = {**rest_of(row, list(column_map.values())), **_mapped_meta(row, column_map)}
     if "completion" in column_map:
-        return solved(prompt, split_solution(text_of(row, column_map["completion"])), meta)
+        return trace_from_solution(prompt, split_solution(text_of(row, column_map["completion"])), meta)
     answer = _scalar_text(row, column_map["final_answer"])
     steps = _steps_under(row, column_map["steps"])
     if all(isinstance(step, str) for step in steps):
-        return solved(prompt, Solution([str(step) for step in steps], answer, "column"), meta)
+        return trace_from_solution(prompt, Solution([str(step) for step in steps], answer, "column"), meta)
     typed = tuple(TraceStep.model_validate(step) for step in steps)
     return Trace(prompt=prompt, steps=typed, final_answer=answer, meta={**meta, "answer_rule": "column"})
 
@@ -91,10 +92,10 @@ def _is_field(name: str) -> bool:
 
 
 def _require_whole_trace(column_map: ColumnMap) -> None:
-    given = {name for name in column_map if name in FIELDS}
-    if given not in ({"prompt", "completion"}, {"prompt", "steps", "final_answer"}):
+    fields = {name for name in column_map if name in FIELDS}
+    if fields not in ({"prompt", "completion"}, {"prompt", "steps", "final_answer"}):
         raise InvalidInputError(
-            f"The column map gives only {', '.join(sorted(given)) or 'meta'}: that does not make a trace.",
+            f"The column map gives only {', '.join(sorted(fields)) or 'meta'}, which is not a whole trace.",
             next_step="Map prompt and completion, or prompt, steps and final_answer.",
         )
 
@@ -116,7 +117,7 @@ def _scalar_text(row: Row, column: str) -> str:
 
 
 def _steps_under(row: Row, column: str) -> list[Any]:
-    """The steps as a list, as a JSON list in text, or as text to be split."""
+    """The steps: a list, a JSON list as text, or text to split."""
     value = row.get(column)
     if isinstance(value, str):
         value = parsed_json(value, column) if _JSON_LIST.match(value) else split_steps(value)
@@ -132,7 +133,7 @@ _ANSWER_MARK = "####"
 
 
 def trace_from_gsm8k(row: Mapping[str, Any], *, keep_annotations: bool) -> Trace:
-    r"""The trace of one GSM8K row.
+    r"""Convert a GSM8K row to a trace.
 
     Args:
         row: has `question` and `answer`.
@@ -188,11 +189,11 @@ MESSAGE_KEYS = ("role", "content", *REASONING_KEYS)
 def trace_from_messages(row: Row) -> Trace:
     """`{"messages": [{"role", "content"}, …]}`, with `reasoning_content` and lists of text parts."""
     prompt, solution = _one_exchange(_messages_under(row, "messages"))
-    return solved(prompt, solution, rest_of(row, ["messages"]))
+    return trace_from_solution(prompt, solution, rest_of(row, ["messages"]))
 
 
 def trace_from_sharegpt(row: Row) -> Trace:
-    """`{"conversations": [{"from", "value"}, …]}`, optionally with a `system` text beside them."""
+    """`{"conversations": [{"from", "value"}, …]}`, optionally with a `system` text."""
     turns = row.get("conversations")
     if not isinstance(turns, list):
         raise RowError(f"'conversations' must be a list, not {kind_of(turns)}")
@@ -200,20 +201,20 @@ def trace_from_sharegpt(row: Row) -> Trace:
     if system := optional_text_of(row, "system"):
         messages.insert(0, {"role": "system", "content": system})
     prompt, solution = _one_exchange(messages)
-    return solved(prompt, solution, rest_of(row, ["conversations", "system"]))
+    return trace_from_solution(prompt, solution, rest_of(row, ["conversations", "system"]))
 
 
 def trace_from_prompt_completion(row: Row) -> Trace:
-    """`{"prompt", "completion"}` as two texts, or as two lists of messages."""
+    """`{"prompt", "completion"}`, each a text or a list of messages."""
     if isinstance(row.get("prompt"), list):
         messages = _messages_under(row, "prompt") + _messages_under(row, "completion")
         prompt, solution = _one_exchange(messages)
     else:
         prompt, solution = text_of(row, "prompt"), split_solution(text_of(row, "completion"))
-    return solved(prompt, solution, rest_of(row, ["prompt", "completion"]))
+    return trace_from_solution(prompt, solution, rest_of(row, ["prompt", "completion"]))
 
 
-def folded(system: str, prompt: str) -> str:
+def with_system_text(system: str, prompt: str) -> str:
     """The system text above the prompt, with a blank line between."""
     return f"{system}\n\n{prompt}" if system else prompt
 
@@ -241,8 +242,7 @@ def _one_exchange(messages: list[dict[str, Any]]) -> tuple[str, Solution]:
     prompt, solution = _content_of(messages[-2]), _solution_of(messages[-1])
     if not system.strip():
         return prompt, solution
-    notes = {"system_folded": True}
-    return folded(system, prompt), Solution(solution.steps, solution.final_answer, solution.rule, notes)
+    return with_system_text(system, prompt), replace(solution, notes={"system_folded": True})
 
 
 def _why_not_one_exchange(roles: list[str]) -> str:
@@ -296,11 +296,11 @@ def trace_from_alpaca(row: Row) -> Trace:
     meta = rest_of(row, ["instruction", "input", "output", "system", "history"])
     if system:
         meta["system_folded"] = True
-    return solved(folded(system, prompt), split_solution(text_of(row, "output")), meta)
+    return trace_from_solution(with_system_text(system, prompt), split_solution(text_of(row, "output")), meta)
 
 
 def trace_from_training_example(row: Row) -> Trace:
-    """`{"id", "prompt", "response", "metadata"}`; the id is dropped, since content gives a trace its id."""
+    """`{"id", "prompt", "response", "metadata"}`; the id is dropped, because it follows from the content."""
     meta = {**rest_of(row, ["id", "prompt", "response", "metadata"]), **metadata_of(row, "metadata")}
     return _recorded(text_of(row, "prompt"), split_solution(text_of(row, "response")), meta)
 
@@ -317,15 +317,15 @@ def trace_from_tunix_sft(row: Row) -> Trace:
 
 
 def _recorded(prompt: str, solution: Solution, meta: dict[str, Any]) -> Trace:
-    """The trace that was exported: our own markup is no guess, so no answer rule is added to its meta."""
+    """The exported trace. Tunix RT markup is unambiguous, so no answer rule is added to its meta."""
     if solution.rule == "tags":
         return trace_from_text_steps(prompt, solution.steps, solution.final_answer, meta)
-    return solved(prompt, solution, meta)
+    return trace_from_solution(prompt, solution, meta)
 
 
 def _gemma_turns(chat: str) -> tuple[str, str]:
-    prompt, found, completion = chat.partition(GEMMA_MODEL)
-    if not found or not prompt.startswith(GEMMA_USER):
+    prompt, separator, completion = chat.partition(GEMMA_MODEL)
+    if not separator or not prompt.startswith(GEMMA_USER):
         raise RowError("'prompts' must be a Gemma user turn followed by a model turn with the reasoning")
     completion = completion.rstrip().removesuffix(GEMMA_END)
     if "<start_of_turn>" in completion:

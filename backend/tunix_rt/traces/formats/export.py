@@ -1,7 +1,7 @@
 """A trace as one row of each export format.
 
-Every text format carries the full completion (reasoning and answer in our markup), so that no tool can
-train on the question alone by accident.
+Every text format contains the full completion (reasoning and answer with markup), so that no tool trains on
+the question alone by accident.
 """
 
 import json
@@ -19,7 +19,7 @@ GEMMA_CONTROL_TEXTS = ("<start_of_turn>", "<end_of_turn>")
 
 
 def trace_row(trace: Trace) -> dict[str, Any]:
-    """The trace itself: the only row format that keeps step types, positions and line breaks in steps."""
+    """The trace itself, the only format that preserves step types, positions and line breaks in steps."""
     return trace.model_dump()
 
 
@@ -82,7 +82,7 @@ EXPORT_FORMATS: dict[str, Callable[[Trace], dict[str, Any]]] = {
 
 
 def export_line(trace: Trace, export_format: str) -> str:
-    """One JSONL line without its line break; for `trace` it is the canonical JSON that ids are made of."""
+    """One JSONL line without its line break; for `trace`, the canonical JSON that determines the id."""
     if export_format == "trace":
         return canonical_json(trace)
     return json.dumps(EXPORT_FORMATS[export_format](trace), ensure_ascii=False, separators=(",", ":"))

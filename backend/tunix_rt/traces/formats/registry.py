@@ -1,4 +1,4 @@
-"""Every readable format, how it is detected, and the one way from row to trace."""
+"""The row formats that can be imported, their detection, and the conversion of a row to a trace."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -23,8 +23,8 @@ from tunix_rt.traces.types import Trace, trace_from_text_steps
 
 
 @dataclass(frozen=True)
-class RowReading:
-    """How the rows of one file are to be read."""
+class RowOptions:
+    """How to read the rows of one file."""
 
     row_format: str
     column_map: ColumnMap = field(default_factory=dict)
@@ -35,34 +35,34 @@ class RowReading:
 
 @dataclass(frozen=True)
 class RowFormat:
-    """A named row shape: the keys that make it, the keys it may have, and its converter."""
+    """A row format: its required and optional keys, and its converter."""
 
     required: tuple[str, ...]
     optional: tuple[str, ...]
-    convert: Callable[[Row, RowReading], Trace]
+    convert: Callable[[Row, RowOptions], Trace]
 
 
-def read_row(row: Row, reading: RowReading) -> Trace:
-    """The trace that a row holds.
+def read_row(row: Row, row_options: RowOptions) -> Trace:
+    """Convert a row to a trace.
 
     Raises:
-        RowError: Why there is none. Nothing else is raised, whatever the row holds.
+        RowError: The row has no valid trace. No other error is raised, whatever the row contains.
     """
     try:
-        trace = _converted(row, reading)
+        trace = _converted(row, row_options)
     except RowError:
         raise
     except ValidationError as error:
         raise RowError(explain_validation_error(error)) from error
     except ValueError as error:
         raise RowError(str(error)) from error
-    if reading.require_marker and trace.meta.get("answer_rule") == UNMARKED_RULE:
+    if row_options.require_marker and trace.meta.get("answer_rule") == UNMARKED_RULE:
         raise RowError("has no answer marker (tags, \\boxed{}, ####, 'Answer:')")
     return trace
 
 
 def detect_format(row: Row) -> str:
-    """The name of the format whose keys the row has.
+    """The name of the format that matches the keys of the row.
 
     Example:
         {"messages": […]} -> "messages"
@@ -71,14 +71,14 @@ def detect_format(row: Row) -> str:
         RowError: No format has these keys.
     """
     for name in DETECTION_ORDER:
-        if all(key in row for key in ROW_FORMATS[name].required) and _is_really(name, row):
+        if all(key in row for key in ROW_FORMATS[name].required) and _matches_values(name, row):
             return name
     keys = ", ".join(repr(key) for key in list(row)[:12])
     raise RowError(f"no known format has the keys {keys or '(none)'}")
 
 
-def _is_really(name: str, row: Row) -> bool:
-    """Tell apart the formats that share their keys."""
+def _matches_values(name: str, row: Row) -> bool:
+    """Distinguish formats that have the same keys."""
     if name == "trace":
         return isinstance(row["steps"], list) and all(isinstance(step, dict) for step in row["steps"])
     if name == "gsm8k":
@@ -86,18 +86,18 @@ def _is_really(name: str, row: Row) -> bool:
     return True
 
 
-def _converted(row: Row, reading: RowReading) -> Trace:
-    row_format = ROW_FORMATS[reading.row_format]
-    if reading.drop_extra_columns:
-        mapped = tuple(reading.column_map.values())
+def _converted(row: Row, row_options: RowOptions) -> Trace:
+    row_format = ROW_FORMATS[row_options.row_format]
+    if row_options.drop_extra_columns:
+        mapped = tuple(row_options.column_map.values())
         known = (*row_format.required, *row_format.optional) if not mapped else mapped
         row = {key: value for key, value in row.items() if key in known}
-    return row_format.convert(row, reading)
+    return row_format.convert(row, row_options)
 
 
-def _from_trace(row: Row, reading: RowReading) -> Trace:
+def _from_trace(row: Row, row_options: RowOptions) -> Trace:
     steps, meta = row.get("steps"), row.get("meta")
-    # Tables hold nested values as JSON text.
+    # Tables store nested values as JSON text.
     if isinstance(steps, str):
         row = {**row, "steps": parsed_json(steps, "steps")}
     if isinstance(meta, str) or meta is None:
@@ -105,16 +105,16 @@ def _from_trace(row: Row, reading: RowReading) -> Trace:
     return Trace.model_validate(row)
 
 
-def _from_gsm8k(row: Row, reading: RowReading) -> Trace:
-    trace = trace_from_gsm8k(row, keep_annotations=reading.keep_annotations)
+def _from_gsm8k(row: Row, row_options: RowOptions) -> Trace:
+    trace = trace_from_gsm8k(row, keep_annotations=row_options.keep_annotations)
     meta = {**rest_of(row, ("question", "answer")), **trace.meta, "answer_rule": "hash"}
     return trace_from_text_steps(
         trace.prompt, [step.content for step in trace.steps], trace.final_answer, meta
     )
 
 
-def _plain(convert: Callable[[Row], Trace]) -> Callable[[Row, RowReading], Trace]:
-    return lambda row, reading: convert(row)
+def _plain(convert: Callable[[Row], Trace]) -> Callable[[Row, RowOptions], Trace]:
+    return lambda row, row_options: convert(row)
 
 
 ROW_FORMATS: Mapping[str, RowFormat] = {
@@ -131,7 +131,7 @@ ROW_FORMATS: Mapping[str, RowFormat] = {
     "columns": RowFormat(
         ("prompt", "steps", "final_answer"),
         (),
-        lambda row, reading: trace_from_columns(row, reading.column_map or TRACE_COLUMNS),
+        lambda row, row_options: trace_from_columns(row, row_options.column_map or TRACE_COLUMNS),
     ),
 }
 DETECTION_ORDER = tuple(ROW_FORMATS)

@@ -28,12 +28,12 @@ Row = Mapping[str, Any]
 
 
 class RowError(ValueError):
-    """Why one row cannot become a trace, in words for the person who owns the file."""
+    """The reason, in words for the user, why a row cannot become a trace."""
 
 
 @dataclass(frozen=True)
 class Solution:
-    """A worked solution read from text, and the rule that told the answer from the steps."""
+    """A solution parsed from text, and the rule that separated the answer from the steps."""
 
     steps: list[str]
     final_answer: str
@@ -54,7 +54,7 @@ def text_of(row: Row, key: str) -> str:
 
 
 def optional_text_of(row: Row, key: str) -> str:
-    """The text under `key`, or the empty text when it is absent, null or blank."""
+    """The text under `key`, or an empty string when it is absent, null or blank."""
     value = row.get(key)
     if value is None or (isinstance(value, str) and not value.strip()):
         return ""
@@ -74,7 +74,7 @@ def metadata_of(row: Row, key: str) -> dict[str, Any]:
 
 
 def parsed_json(text: str, key: str) -> Any:
-    """JSON held as text inside a row, as CSV and Parquet columns do."""
+    """Parse JSON text inside a row, as in CSV and Parquet columns."""
     try:
         return from_json(text, allow_inf_nan=False)
     except ValueError as error:
@@ -82,14 +82,14 @@ def parsed_json(text: str, key: str) -> Any:
 
 
 def rest_of(row: Row, used: Sequence[str]) -> dict[str, Any]:
-    """The columns that no field of the trace was made from: they are kept in `meta`."""
+    """The columns that no field of the trace uses; they go to `meta`."""
     return {key: value for key, value in row.items() if key not in used and value not in (None, "")}
 
 
-def solved(prompt: str, solution: Solution, meta: Mapping[str, Any]) -> Trace:
-    """A trace that remembers in `meta.answer_rule` how its answer was found."""
-    found = {"answer_rule": solution.rule, **solution.notes}
-    return trace_from_text_steps(prompt, solution.steps, solution.final_answer, {**meta, **found})
+def trace_from_solution(prompt: str, solution: Solution, meta: Mapping[str, Any]) -> Trace:
+    """A trace with the rule that found its answer in `meta.answer_rule`."""
+    meta = {**meta, "answer_rule": solution.rule, **solution.notes}
+    return trace_from_text_steps(prompt, solution.steps, solution.final_answer, meta)
 
 
 def kind_of(value: object) -> str:
@@ -114,9 +114,9 @@ def split_steps(reasoning: str) -> list[str]:
     r"""The steps of a worked text, by the first rule that fits.
 
     1. Numbered: lines numbered 1, 2, 3, … (`1.`, `2)`, `(3)`, `Step 4:`) each start a step; lines between
-       them belong to the step above. The numbers are removed, since a step's position says the same.
-    2. Paragraphs: text with blank lines has one step a paragraph.
-    3. Lines: otherwise each line is a step.
+       them belong to the step above. The numbers are removed because the position of a step replaces them.
+    2. Paragraphs: text with blank lines has one step per paragraph.
+    3. Lines: otherwise, each line is a step.
 
     Example:
         "1. 6*7=42\n   so 42\n2. 42+1=43" -> ["6*7=42\n   so 42", "42+1=43"]
@@ -166,7 +166,7 @@ def split_solution(text: str) -> Solution:
         "6*7=42\n#### 42" -> Solution(steps=["6*7=42"], final_answer="42", rule="hash")
 
     Raises:
-        RowError: The text is blank, truncated inside its markup, or holds text that would be lost.
+        RowError: The text is blank, truncated inside its markup, or contains text that would be lost.
     """
     if not text.strip():
         raise RowError("the solution is empty")
@@ -178,7 +178,7 @@ def split_solution(text: str) -> Solution:
 
 
 def solution_with_reasoning(reasoning: str, reply: str) -> Solution:
-    """A solution whose reasoning is kept apart from the reply, as `<think>` or `reasoning_content` do."""
+    """A solution whose reasoning is separate from the reply, as with `<think>` or `reasoning_content`."""
     if not reasoning.strip():
         return split_solution(reply)
     if not reply.strip():
@@ -198,7 +198,7 @@ def _by_tags(text: str) -> Solution:
 
 
 def _by_loose_tags(text: str) -> Solution:
-    """Tags as other tools write them: `<think>` for `<reasoning>`, or plain text before `<answer>`."""
+    """Tags of other tools: `<think>` instead of `<reasoning>`, or plain text before `<answer>`."""
     before, _, rest = text.rpartition("<answer>")
     answer, closed, after = rest.partition("</answer>")
     if not closed:
@@ -230,9 +230,9 @@ def _by_marker(text: str) -> Solution | None:
         _by_answer_sentence,
     )
     for rule in rules:
-        found = rule(text)
-        if found is not None and found.final_answer:
-            return found
+        solution = rule(text)
+        if solution is not None and solution.final_answer:
+            return solution
     return None
 
 
@@ -261,7 +261,7 @@ def _by_answer_line(text: str) -> Solution | None:
         if match is None:
             continue
         before, after = "\n".join(lines[:index]), "\n".join(lines[index + 1 :])
-        answer = _unadorned(match.group(1))
+        answer = _without_bold(match.group(1))
         if not answer:
             answer, after = after.strip(), ""
         steps = split_steps(before) + split_steps(after)
@@ -271,10 +271,10 @@ def _by_answer_line(text: str) -> Solution | None:
 
 def _by_answer_sentence(text: str) -> Solution | None:
     last_line = text.rstrip().rpartition("\n")[2]
-    found = list(ANSWER_SENTENCE.finditer(last_line))
-    if not found:
+    matches = list(ANSWER_SENTENCE.finditer(last_line))
+    if not matches:
         return None
-    answer = _unadorned(last_line[found[-1].end() :]).removesuffix(".").strip()
+    answer = _without_bold(last_line[matches[-1].end() :]).removesuffix(".").strip()
     return Solution(split_steps(text), answer, "answer_sentence")
 
 
@@ -284,7 +284,7 @@ def _by_last_line(text: str) -> Solution:
     return Solution(split_steps(before) or [answer], answer, UNMARKED_RULE)
 
 
-def _unadorned(answer: str) -> str:
+def _without_bold(answer: str) -> str:
     """The answer without Markdown bold around it: `**42**` -> `42`."""
     answer = answer.strip()
     for mark in ("**", "__"):

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Literal
 
-from tunix_rt.traces.linter.claims import StepReading
+from tunix_rt.traces.linter.claims import StepArithmetic
 from tunix_rt.traces.linter.rationals import Ratio, agrees, apply, reduced
 from tunix_rt.traces.linter.scanner import tokenise
 from tunix_rt.traces.linter.vocabulary import FRACTION_WORDS, MULTIPLE_WORDS, NUMBER_WORDS, Token, read_number
 
 COUNTABLE = 12
-"""Whole numbers up to here may be counted by the reader: names in a list, sides of a box, months."""
+"""Integers up to this one need no source: the reader can count names in a list or sides of a box."""
 _COMMON_KNOWLEDGE = frozenset(
     {
         (n, 1)
@@ -24,18 +24,18 @@ _COMMON_KNOWLEDGE = frozenset(
 """Units of time, length, money and percentage, and their usual fractions; pi and gravity."""
 _QUANTITIES = NUMBER_WORDS | MULTIPLE_WORDS | FRACTION_WORDS
 _QUANTITY_WORDS = frozenset(_QUANTITIES)
-# It begins with a set of characters, so that the search skips all others at once.
+# It starts with a character class, so that the search skips all other characters at once.
 _NUMBER = re.compile(
     r"([\d.](?:(?<=\.)\d{1,40}|(?<=\d)(?:\d{0,2}(?:,\d{3})+(?!\d)|\d{0,39})(?:\.\d{1,40})?))(?:/(\d{1,40}))?"
 )
 _WHOLE_BEFORE = re.compile(r"(?<!\d)(\d{1,6}) (?:and )?$")
 _MAX_PAIRS = 40
 MAX_UNEXPLAINED = 50
-"""After this many in one trace, further numbers are not traced: the verdict is clear."""
+"""After this many in one trace, further numbers are not checked: the verdict is clear."""
 
 
 class KnownNumbers:
-    """The numbers that a step may use without explaining them."""
+    """The numbers that a step may use without deriving them."""
 
     def __init__(self, prompt: str, prompt_words: Iterable[str]) -> None:
         self.values: dict[Ratio, None] = dict.fromkeys(written_numbers(prompt))
@@ -45,11 +45,11 @@ class KnownNumbers:
             self.add(_QUANTITIES[word])
 
     def add(self, value: Ratio) -> None:
-        """From here on, steps may use this number."""
+        """Allow later steps to use this number."""
         self.values[reduced(value)] = None
 
     def explains(self, token: Token) -> bool:
-        """Whether a number was given, is common knowledge, or is one calculation away from known ones."""
+        """Whether a number was given, is common knowledge, or is one operation away from known ones."""
         value = token.value
         if value in self.values or value in _COMMON_KNOWLEDGE or (value[1] == 1 and value[0] <= COUNTABLE):
             return True
@@ -70,7 +70,7 @@ class KnownNumbers:
 
 
 def written_numbers(text: str) -> Iterator[Ratio]:
-    """The numbers of a text, cheaply: only digits, and quotients of neighbours (`3/4`, `1 1/2`)."""
+    """The numbers of a text by a cheap scan: digits, fractions and mixed numbers (`3/4`, `1 1/2`)."""
     for match in _NUMBER.finditer(text):
         value = read_number(match[1])[0]
         yield value
@@ -83,7 +83,7 @@ def written_numbers(text: str) -> Iterator[Ratio]:
 
 
 def _other_forms(value: Ratio) -> Iterable[Ratio]:
-    """20 % may be written 0.2, 0.8 (what is left) or 1.2 (with what is added); dollars as cents."""
+    """20 % may be written as 0.2, 0.8 (the rest) or 1.2 (the increase), and dollars as cents."""
     numerator, denominator = value
     yield reduced((numerator * 100, denominator))
     yield reduced((numerator, denominator * 100))
@@ -94,19 +94,19 @@ def _other_forms(value: Ratio) -> Iterable[Ratio]:
         yield denominator, numerator
 
 
-def unexplained_numbers(reading: StepReading, known: KnownNumbers) -> list[Token]:
-    """The numbers of a step that come from nowhere; `known` learns the numbers of the step.
+def unexplained_numbers(parsed: StepArithmetic, known: KnownNumbers) -> list[Token]:
+    """The numbers of a step that nothing explains; adds all numbers of the step to `known`.
 
-    Results of the step's own claims are explained by these claims.
+    Results of the step's own claims count as explained.
     """
-    computed = {reduced(claim.result): None for claim in reading.claims if claim.result is not None}
+    computed = {reduced(claim.result): None for claim in parsed.claims if claim.result is not None}
     unexplained = []
     values = known.values
-    for token in reading.numbers:
+    for token in parsed.numbers:
         value = token.value
         if value not in values:
-            is_open = known.num_unexplained < MAX_UNEXPLAINED and value not in computed
-            if is_open and not known.explains(token):
+            must_explain = known.num_unexplained < MAX_UNEXPLAINED and value not in computed
+            if must_explain and not known.explains(token):
                 unexplained.append(token)
                 known.num_unexplained += 1
             values[value] = None
@@ -116,14 +116,14 @@ def unexplained_numbers(reading: StepReading, known: KnownNumbers) -> list[Token
 
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _ASCII_WORD = re.compile(r"[a-z]{3,}")
-"""Finds the same in a lower-case ASCII text, in half the time."""
+"""Matches the same words of a lower-case ASCII text in half the time."""
 _STEM_CHARS = 5
 MIN_LETTERS_TO_JUDGE = 40
 MIN_WORDS_TO_JUDGE = 20
 _LONG_OR_UNPRONOUNCEABLE = re.compile(r"[bcdfghjklmnpqrstvwxz]{5,}|[a-z]{26,}")
 MIN_VOWEL_SHARE = 0.27
 COMMON_VOWEL_SHARE = 0.33
-"""English and its neighbours have 35 to 45 % vowels; letters drawn at random have 23 % (with y)."""
+"""English and related languages have 35 to 45 % vowels; random letters have 23 % (with y)."""
 
 _COMMON_WORDS = frozenset(
     """the and that this with for are was were has have had will would can could should from they them
@@ -151,18 +151,18 @@ def content_words(words: Iterable[str]) -> set[str]:
 
 
 class ContentWords:
-    """The content words of some texts; their stems are cut only when somebody asks for them."""
+    """The content words of several texts, with stems computed on first use."""
 
     def __init__(self, *texts_words: Sequence[str]) -> None:
         self._pending = list(texts_words)
         self._stems: set[str] = set()
 
     def add(self, words: Sequence[str]) -> None:
-        """Take the words of one more text."""
+        """Add the words of another text."""
         self._pending.append(words)
 
     def num_shared(self, words: Sequence[str]) -> int:
-        """How many content words of another text are among them."""
+        """How many content words of another text they include."""
         for pending in self._pending:
             self._stems |= content_words(pending)
         self._pending.clear()
@@ -170,7 +170,7 @@ class ContentWords:
 
 
 def is_gibberish(text: str, words: Sequence[str]) -> bool:
-    """Whether a text is no language: one character over and over, the same few words, or letter soup.
+    """Whether a text is not language: one repeated character, the same few words, or random letters.
 
     Example:
         "aaaa…" and "xkcd qwrt zzpf …" -> True; "Dog, cat and bird: three animals." -> False
@@ -180,11 +180,11 @@ def is_gibberish(text: str, words: Sequence[str]) -> bool:
     distinct = set(words)
     if len(words) >= MIN_WORDS_TO_JUDGE and len(distinct) < len(words) / 5:
         return True
-    return _is_letter_soup(distinct) or _repeats_one_character(text)
+    return _is_random_letters(distinct) or _repeats_one_character(text)
 
 
 def _repeats_one_character(text: str) -> bool:
-    """Whether one run of a character is more than half of the text: then it covers the middle."""
+    """Whether one run of a character is longer than half of the text. Such a run covers the middle."""
     middle = len(text) // 2
     character = text[middle]
     start, end = middle, middle
@@ -195,7 +195,7 @@ def _repeats_one_character(text: str) -> bool:
     return 2 * (end - start) > len(text)
 
 
-def _is_letter_soup(words: set[str]) -> bool:
+def _is_random_letters(words: set[str]) -> bool:
     letters = "".join(words)
     if len(letters) < MIN_LETTERS_TO_JUDGE or not letters.isascii():
         return False
@@ -207,8 +207,8 @@ def _is_letter_soup(words: set[str]) -> bool:
 
 
 Support = Literal["follows", "stated", "undecidable", "mismatch", "unsupported"]
-"""`follows` from the last claims; is `stated` in the steps; `undecidable` (yes, B); `mismatch` with the last
-claims; `unsupported`: nowhere in the steps."""
+"""The answer `follows` from the last claims, is `stated` in the steps, is `undecidable` (yes, B), is a
+`mismatch` with the last claims, or is `unsupported`: it occurs in no step."""
 
 _VERDICTS = frozenset({"yes", "no", "true", "false", "none", "both", "neither", "possible", "impossible"})
 _NOT_ALPHANUMERIC = re.compile(r"[\W_]+")
@@ -217,33 +217,36 @@ _MAX_NUMBERS = 20
 NUM_LAST_STEPS = 2
 
 
-def answer_support(final_answer: str, contents: Sequence[str], readings: Sequence[StepReading]) -> Support:
-    """Whether the answer follows from what the steps say.
+def answer_support(
+    final_answer: str, contents: Sequence[str], parsed_steps: Sequence[StepArithmetic]
+) -> Support:
+    """Whether the final answer follows from the steps.
 
     Example:
         answer "24", last step "48 / 2 = 24" -> "follows"; last step "48 / 2 = 25" -> "unsupported"
     """
-    numbers = [token for token in tokenise(final_answer[:_MAX_CHARS]) if token.kind == "n"][:_MAX_NUMBERS]
+    tokens = tokenise(final_answer[:_MAX_CHARS])
+    numbers = [token for token in tokens if token.kind == "number"][:_MAX_NUMBERS]
     words = content_words(words_of(final_answer))
     if not numbers or (words and words - _content(*contents[-NUM_LAST_STEPS:])):
         return _text_support(final_answer, contents)
-    support = _number_support(numbers, readings)
+    support = _number_support(numbers, parsed_steps)
     if support == "unsupported" and _are_written(numbers, contents):
         return "stated"
     return support
 
 
-def last_result(readings: Sequence[StepReading]) -> Ratio | None:
-    """The result of the last claim that could be read."""
-    for reading in reversed(readings):
-        for claim in reversed(reading.claims):
+def last_result(parsed_steps: Sequence[StepArithmetic]) -> Ratio | None:
+    """The result of the last readable claim."""
+    for parsed in reversed(parsed_steps):
+        for claim in reversed(parsed.claims):
             if claim.result is not None and claim.verdict != "unreadable":
                 return claim.result
     return None
 
 
 def _are_written(numbers: Sequence[Token], contents: Sequence[str]) -> bool:
-    """Whether the digits stand in the last steps in a form that is not arithmetic: `15:25`, `[1, 2]`."""
+    """Whether the last steps contain the digits in a form that is not arithmetic: `15:25`, `[1, 2]`."""
     written = {value for content in contents[-NUM_LAST_STEPS:] for value in written_numbers(content)}
     return all(token.value in written for token in numbers)
 
@@ -252,24 +255,25 @@ def _content(*texts: str) -> set[str]:
     return set().union(*(content_words(words_of(text)) for text in texts))
 
 
-def _number_support(numbers: Sequence[Token], readings: Sequence[StepReading]) -> Support:
-    last = readings[-NUM_LAST_STEPS:]
-    results = [claim.result for reading in last for claim in reading.claims if claim.result]
+def _number_support(numbers: Sequence[Token], parsed_steps: Sequence[StepArithmetic]) -> Support:
+    last = parsed_steps[-NUM_LAST_STEPS:]
+    results = [claim.result for parsed in last for claim in parsed.claims if claim.result]
     if all([token.value in results or _is_among(token, results) for token in numbers]):
         return "follows"
-    in_last = [token.value for reading in last for token in reading.numbers]
+    in_last = [token.value for parsed in last for token in parsed.numbers]
     if all(_is_among(token, in_last) for token in numbers):
         return "mismatch" if results and _is_only_operand(numbers, last) else "stated"
-    if all(any(_same(token, n.value) for reading in readings for n in reading.numbers) for token in numbers):
-        return "mismatch" if last_result(readings) is not None else "stated"
+    in_any = [token.value for parsed in parsed_steps for token in parsed.numbers]
+    if all(_is_among(token, in_any) for token in numbers):
+        return "mismatch" if last_result(parsed_steps) is not None else "stated"
     return "unsupported"
 
 
-def _is_only_operand(numbers: Sequence[Token], readings: Sequence[StepReading]) -> bool:
-    """Whether the last steps calculate with the answer instead of arriving at it."""
-    for reading in readings:
-        operands = {token.start for claim in reading.claims for token in claim.operands}
-        free = [token.value for token in reading.numbers if token.start not in operands]
+def _is_only_operand(numbers: Sequence[Token], parsed_steps: Sequence[StepArithmetic]) -> bool:
+    """Whether the last steps use the answer as an operand instead of arriving at it."""
+    for parsed in parsed_steps:
+        operands = {token.start for claim in parsed.claims for token in claim.operands}
+        free = [token.value for token in parsed.numbers if token.start not in operands]
         if any(_same(number, value) for number in numbers for value in free):
             return False
     return True
@@ -297,11 +301,11 @@ def _text_support(final_answer: str, contents: Sequence[str]) -> Support:
         return "follows"
     if any(answer in text for text in texts):
         return "stated"
-    wanted = _content(final_answer)
-    shared = wanted & _content(*contents)
-    return "stated" if wanted and 2 * len(shared) >= len(wanted) else "unsupported"
+    words = _content(final_answer)
+    shared = words & _content(*contents)
+    return "stated" if words and 2 * len(shared) >= len(words) else "unsupported"
 
 
 def _squeezed(text: str) -> str:
-    """Letters and digits only, so that `c, b, a` and `cba` are the same."""
+    """Letters and digits only, so that `c, b, a` equals `cba`."""
     return _NOT_ALPHANUMERIC.sub("", text.casefold())

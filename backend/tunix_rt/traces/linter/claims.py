@@ -1,4 +1,4 @@
-"""Arithmetic claims of a step: right, wrong or unreadable, over every sensible interpretation."""
+"""Arithmetic claims of a step: right, wrong or unreadable under every sensible interpretation."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -8,10 +8,10 @@ from typing import Literal, NamedTuple
 from tunix_rt.traces.linter.expressions import (
     OPERATORS,
     Equation,
-    Island,
-    PercentReading,
+    ExpressionSpan,
+    PercentMeaning,
     evaluate,
-    find_islands,
+    find_expressions,
     judge_unknowns,
     read_equations,
 )
@@ -46,15 +46,15 @@ def unit_of(token: Token, text: str) -> str:
 
 
 def unit_factor(unit: str, other: str) -> Ratio | None:
-    """How many of `other` one `unit` is, when both measure the same thing.
+    """How many of `other` make one `unit`, when both measure the same quantity.
 
     Example:
         unit_factor("hours", "minutes") -> (60, 1)
     """
-    known, wanted = _unit(unit), _unit(other)
-    if known is None or wanted is None or known[0] != wanted[0] or known == wanted:
+    known, target = _unit(unit), _unit(other)
+    if known is None or target is None or known[0] != target[0] or known == target:
         return None
-    return known[1], wanted[1]
+    return known[1], target[1]
 
 
 def _unit(name: str) -> tuple[str, int] | None:
@@ -69,11 +69,11 @@ def is_unit(name: str) -> bool:
 def agrees_in_other_units(
     lhs: Sequence[Token], rhs: Sequence[Token], stated: Ratio, decimals: int, text: str
 ) -> bool:
-    """Whether the result is right once the numbers with a known unit are converted to the result's unit."""
-    wanted = unit_of(rhs[0], text)
-    if _unit(wanted) is None:
+    """Whether the result is right after the numbers with a known unit are converted to its unit."""
+    target = unit_of(rhs[0], text)
+    if _unit(target) is None:
         return False
-    factors = [unit_factor(unit_of(token, text), wanted) if token.kind == "n" else None for token in lhs]
+    factors = [unit_factor(unit_of(token, text), target) if token.kind == "number" else None for token in lhs]
     exact = evaluate(lhs)
     for factor in {factor for factor in factors if factor is not None}:
         converted = apply("*", exact, factor) if exact else None
@@ -89,7 +89,7 @@ def agrees_in_other_units(
 
 _ROUGH = re.compile("|".join(APPROXIMATION_WORDS) + r"|\br ?\d", re.IGNORECASE)
 _NEARBY = 80
-"""Characters around a result in which the text may say that it is approximate."""
+"""Characters around a result that are searched for a word such as "about"."""
 
 
 def is_right(lhs: list[Token], rhs: list[Token], exact: Ratio, text: str, equality: Token | None) -> bool:
@@ -98,13 +98,13 @@ def is_right(lhs: list[Token], rhs: list[Token], exact: Ratio, text: str, equali
     if len(rhs) == 1 and exact[0] * value[1] == value[0] * exact[1] and not rhs[0].is_percent:
         return True
     is_rough = (equality is not None and equality.kind == "~") or _is_rough(text, rhs)
-    if any(_agrees_with(lhs, result, exact, text, is_rough) for result in _result_readings(rhs, text)):
+    if any(_agrees_with(lhs, result, exact, text, is_rough) for result in _result_interpretations(rhs, text)):
         return True
     return len(lhs) == 1 and len(rhs) > 1 and lhs[0].decimals > 0 and _rounds_to(rhs, lhs[0])
 
 
 def _is_rough(text: str, rhs: list[Token]) -> bool:
-    """Whether the words around a result say that it is approximate."""
+    """Whether a word near the result marks it as approximate."""
     return _ROUGH.search(text, max(rhs[0].start - _NEARBY, 0), rhs[-1].end + _NEARBY) is not None
 
 
@@ -117,12 +117,12 @@ def _agrees_with(lhs: list[Token], result: list[Token], exact: Ratio, text: str,
         agrees(exact, stated, decimals, is_rough=is_rough)
         or _agrees_as_percentage(lhs, result, decimals, is_rough)
         or agrees_in_other_units(lhs, result, stated, decimals, text)
-        or any(agrees(other, stated, decimals, is_rough=is_rough) for other in _other_readings(lhs))
+        or any(agrees(other, stated, decimals, is_rough=is_rough) for other in _other_interpretations(lhs))
     )
 
 
-def _other_readings(lhs: list[Token]) -> Iterator[Ratio]:
-    """`60 / 3/4` divides by three quarters; `10% of the $4 + $5 = $9` adds before it takes a share."""
+def _other_interpretations(lhs: list[Token]) -> Iterator[Ratio]:
+    """`60 / 3/4` divides by three quarters; `10% of the $4 + $5 = $9` adds first."""
     grouped = _with_tight_fractions(lhs)
     shares = [i for i, token in enumerate(lhs) if token.name == "of"]
     for tokens in (grouped if len(grouped) < len(lhs) else [], lhs[shares[0] + 1 :] if shares else []):
@@ -134,7 +134,7 @@ def _other_readings(lhs: list[Token]) -> Iterator[Ratio]:
 def _with_tight_fractions(tokens: list[Token]) -> list[Token]:
     grouped: list[Token] = []
     for token in tokens:
-        if len(grouped) > 1 and token.kind == "n" and grouped[-1].kind == "/" and grouped[-2].kind == "n":
+        if [item.kind for item in (*grouped[-2:], token)] == ["number", "/", "number"]:
             top = grouped[-2]
             if token.start == top.end + 1 and token.value[0]:
                 value = apply("/", top.value, token.value) or top.value
@@ -149,8 +149,8 @@ def _rounds_to(expression: list[Token], number: Token) -> bool:
     return exact is not None and agrees(exact, number.value, number.decimals, is_rough=False)
 
 
-def _result_readings(rhs: list[Token], text: str) -> Iterator[list[Token]]:
-    """`= 8 - 2` may state 6, or 8 and then go on; `2 * 10 = $20 million` counts in millions."""
+def _result_interpretations(rhs: list[Token], text: str) -> Iterator[list[Token]]:
+    """`= 8 - 2` may state 6, or 8 and then continue; `2 * 10 = $20 million` counts in millions."""
     yield rhs
     if len(rhs) > 1:
         yield rhs[:2] if rhs[0].kind == "-" else rhs[:1]
@@ -164,13 +164,13 @@ def _result_readings(rhs: list[Token], text: str) -> Iterator[list[Token]]:
 def _agrees_as_percentage(lhs: list[Token], rhs: list[Token], decimals: int, is_rough: bool) -> bool:
     if not any(token.is_percent for token in lhs) and not any(token.is_percent for token in rhs):
         return False
-    readings: list[tuple[PercentReading, PercentReading]] = [
+    meanings: list[tuple[PercentMeaning, PercentMeaning]] = [
         ("share", "share"), ("plain", "plain"), ("relative", "share"), ("share", "plain"),
     ]  # fmt: skip
-    for left_reading, right_reading in readings:
-        exact, stated = evaluate(lhs, None, left_reading), evaluate(rhs, None, right_reading)
-        printed = decimals + 2 if right_reading == "share" and rhs[0].is_percent else decimals
-        if exact and stated and agrees(exact, stated, printed, is_rough=is_rough):
+    for left_meaning, right_meaning in meanings:
+        exact, stated = evaluate(lhs, None, left_meaning), evaluate(rhs, None, right_meaning)
+        precision = decimals + 2 if right_meaning == "share" and rhs[0].is_percent else decimals
+        if exact and stated and agrees(exact, stated, precision, is_rough=is_rough):
             return True
     return False
 
@@ -179,11 +179,11 @@ Verdict = Literal["confirmed", "wrong", "unreadable"]
 
 
 class Claim(NamedTuple):
-    """`expression = result` as a text states it."""
+    """`expression = result` as stated in a text."""
 
     verdict: Verdict
     span: tuple[int, int]
-    """Where the stated result stands."""
+    """Character offsets of the stated result."""
     operands: tuple[Token, ...]
     result: Ratio | None
     expected: Ratio | None
@@ -198,8 +198,8 @@ _UNIT_AFTER_CLAIM = re.compile(r"\s*[^\W\d_]")
 _COMPOUND = re.compile(r"\s?[^\W\d_]+,? (?:and )?\d")
 
 
-class StepReading(NamedTuple):
-    """What a text says in numbers."""
+class StepArithmetic(NamedTuple):
+    """The arithmetic of one step."""
 
     claims: tuple[Claim, ...]
     numbers: tuple[Token, ...]
@@ -207,7 +207,7 @@ class StepReading(NamedTuple):
     equations: tuple[Equation, ...] = ()
 
 
-def read_step(text: str) -> StepReading:
+def read_step(text: str) -> StepArithmetic:
     """The arithmetic claims and the numbers of a text; claims in annotations come first.
 
     Example:
@@ -218,14 +218,14 @@ def read_step(text: str) -> StepReading:
         annotated, text = _read_annotations(text)
     text = plain_text(text)
     tokens = tokenise(text)
-    islands = find_islands(tokens)
-    claims = _claims_between(islands, text)
+    expressions = find_expressions(tokens)
+    claims = _claims_between(expressions, text)
     if annotated:
-        said = {(claim.result, claim.verdict) for claim in claims}  # `48/2 = <<48/2=24>>24` makes one claim
-        claims = [claim for claim in annotated if (claim.result, claim.verdict) not in said] + claims
-    numbers = tuple([token for token in tokens if token.kind == "n" and token.name != "pi"])
-    has_unknowns = "v" in [token.kind for token in tokens]
-    return StepReading(tuple(claims), numbers, tuple(read_equations(islands)) if has_unknowns else ())
+        in_prose = {(claim.result, claim.verdict) for claim in claims}  # `48/2 = <<48/2=24>>24` is one claim
+        claims = [claim for claim in annotated if (claim.result, claim.verdict) not in in_prose] + claims
+    numbers = tuple([token for token in tokens if token.kind == "number" and token.name != "pi"])
+    has_unknowns = "unknown" in [token.kind for token in tokens]
+    return StepArithmetic(tuple(claims), numbers, tuple(read_equations(expressions)) if has_unknowns else ())
 
 
 def _read_annotations(text: str) -> tuple[list[Claim], str]:
@@ -242,14 +242,14 @@ def _read_annotations(text: str) -> tuple[list[Claim], str]:
             claims.append(simple)
             continue
         inner, offset = text[start + 2 : end - 2], start + 2
-        for claim in _claims_between(find_islands(tokenise(inner)), inner):
+        for claim in _claims_between(find_expressions(tokenise(inner)), inner):
             span = claim.span[0] + offset, claim.span[1] + offset
             claims.append(claim._replace(span=span, operands=()))
     return claims, "".join(parts) + text[position:]
 
 
 def _simple_annotation(match: re.Match[str], end: int) -> Claim | None:
-    """The claim of a right `<<a+b=c>>`, which most annotations are; None when it needs a closer look."""
+    """Fast path for a correct `<<a+b=c>>`, the usual annotation; None for anything else."""
     left, operator, right, stated, _ = match.groups()
     if stated is None:
         return None
@@ -260,9 +260,9 @@ def _simple_annotation(match: re.Match[str], end: int) -> Claim | None:
     return Claim("confirmed", (end - len(stated), end), (), result, exact)
 
 
-def _claims_between(islands: list[Island], text: str) -> list[Claim]:
+def _claims_between(expressions: list[ExpressionSpan], text: str) -> list[Claim]:
     claims = []
-    for left, right in pairwise(islands):
+    for left, right in pairwise(expressions):
         if right.equality is not None:
             claim = _judge(left, right, text)
             if claim is not None:
@@ -270,7 +270,7 @@ def _claims_between(islands: list[Island], text: str) -> list[Claim]:
     return claims
 
 
-def _judge(left: Island, right: Island, text: str) -> Claim | None:
+def _judge(left: ExpressionSpan, right: ExpressionSpan, text: str) -> Claim | None:
     lhs, rhs = left.tokens, right.tokens
     if len(rhs) > 1:
         rhs = _balanced_prefix(rhs)
@@ -280,7 +280,7 @@ def _judge(left: Island, right: Island, text: str) -> Claim | None:
         simple = _simple_claim(lhs[0], lhs[1], lhs[2], rhs[0])
         if simple is not None and not _is_bare(left, text):
             return simple
-    if "v" in [token.kind for token in lhs] or "v" in [token.kind for token in rhs]:
+    if "unknown" in [token.kind for token in lhs] or "unknown" in [token.kind for token in rhs]:
         held = judge_unknowns(lhs, rhs)
         return None if held == "sometimes" else _claim("confirmed" if held == "always" else "wrong", lhs, rhs)
     is_bare = _is_bare(left, text)
@@ -296,8 +296,8 @@ def _judge(left: Island, right: Island, text: str) -> Claim | None:
 
 
 def _simple_claim(left: Token, operator: Token, right: Token, result: Token) -> Claim | None:
-    """The claim of a right `a + b = c`, which most claims are; None when it needs a closer look."""
-    if left.kind != "n" or right.kind != "n" or result.kind != "n" or operator.kind not in OPERATORS:
+    """Fast path for a correct `a + b = c`, the usual claim; None for anything else."""
+    if not left.kind == right.kind == result.kind == "number" or operator.kind not in OPERATORS:
         return None
     if left.is_percent or right.is_percent or result.is_percent:
         return None
@@ -309,32 +309,35 @@ def _simple_claim(left: Token, operator: Token, right: Token, result: Token) -> 
 
 
 def _is_compound(rhs: list[Token], text: str) -> bool:
-    """`90 minutes = 1 hour 30 minutes`: the result goes on in a smaller unit."""
+    """`90 minutes = 1 hour 30 minutes`: the result continues in a smaller unit."""
     return is_unit(unit_of(rhs[0], text)) and _COMPOUND.match(text, rhs[0].end) is not None
 
 
-def _is_linked(left: Island, right: Island, rhs: list[Token]) -> bool:
-    if right.equality is not None and right.equality.kind == "i":
+def _is_linked(left: ExpressionSpan, right: ExpressionSpan, rhs: list[Token]) -> bool:
+    if right.equality is not None and right.equality.kind == "implied":
         return _is_tight(left, right)
-    return len(rhs) == 1 or right.words_before_equality <= 1 or _kinds(rhs) in ("-n", "n/n", "-n/n")
+    return len(rhs) == 1 or right.words_before_equality <= 1 or _is_signed_or_fraction(rhs)
 
 
-def _kinds(tokens: list[Token]) -> str:
-    return "".join(token.kind for token in tokens)
+def _is_signed_or_fraction(tokens: list[Token]) -> bool:
+    """`-5`, `3/4` or `-3/4`."""
+    unsigned = tokens[1:] if tokens[0].kind == "-" else tokens
+    kinds = [token.kind for token in unsigned]
+    return kinds == ["number", "/", "number"] or (len(tokens) == 2 and kinds == ["number"])
 
 
 def _starts_with_operator(tokens: list[Token]) -> bool:
-    """`- 2 hours` after something that was not read; a sign touches its number: `-2`."""
+    """`- 2 hours` after text that is not an operand; a sign touches its number: `-2`."""
     return tokens[0].kind in OPERATORS and (tokens[0].kind in "*/^" or tokens[1].start > tokens[0].end)
 
 
 def _claim(verdict: Verdict, lhs: list[Token], rhs: list[Token], expected: Ratio | None = None) -> Claim:
-    operands = tuple([token for token in lhs if token.kind == "n"])
+    operands = tuple([token for token in lhs if token.kind == "number"])
     return Claim(verdict, (rhs[0].start, rhs[-1].end), operands, evaluate(rhs), expected)
 
 
 def _balanced_prefix(tokens: list[Token]) -> list[Token]:
-    """The tokens up to the first closing bracket that closes nothing, without a dangling operator."""
+    """The tokens before the first unmatched closing bracket, without a dangling operator."""
     depth = 0
     for index, token in enumerate(tokens):
         depth += (token.kind == "(") - (token.kind == ")")
@@ -347,7 +350,7 @@ def _balanced_prefix(tokens: list[Token]) -> list[Token]:
 
 
 def _value_of_suffix(tokens: list[Token]) -> tuple[Ratio | None, list[Token]]:
-    """The value of the longest readable end of an expression: `(3 + 4` is 3 + 4."""
+    """The value of the longest suffix that can be evaluated: `(3 + 4` is 3 + 4."""
     if tokens[0].kind != "(":
         return evaluate(tokens), tokens
     num_brackets = next((i for i, token in enumerate(tokens) if token.kind != "("), 0)
@@ -358,32 +361,32 @@ def _value_of_suffix(tokens: list[Token]) -> tuple[Ratio | None, list[Token]]:
     return None, tokens
 
 
-def _is_tight(left: Island, right: Island) -> bool:
+def _is_tight(left: ExpressionSpan, right: ExpressionSpan) -> bool:
     """Whether "is" clearly links a calculation and its result: `half of 48 is 24`, not `2 of them are 24`."""
     has_operator = len(left.tokens) > 2
     states_number = len(right.tokens) == 1 and right.tokens[0].gap <= 1
     return has_operator and states_number and right.words_before_equality <= 3
 
 
-def _is_bare(left: Island, text: str) -> bool:
+def _is_bare(left: ExpressionSpan, text: str) -> bool:
     """Whether the left side is one quantity (`5 feet`, `1/4 of the cake`) rather than a calculation."""
     tokens = left.tokens
     if len(tokens) == 1:
-        return tokens[0].kind == "n"
+        return tokens[0].kind == "number"
     if len(tokens) != 3 or tokens[1].kind != "/" or tokens[2].start - tokens[0].end != 1:
         return False
     is_proper = tokens[0].value < tokens[2].value
     return is_proper and _UNIT_AFTER_CLAIM.match(text, tokens[-1].end) is not None
 
 
-def _is_comparable(left: Island, right: Island, text: str) -> bool:
+def _is_comparable(left: ExpressionSpan, right: ExpressionSpan, text: str) -> bool:
     """Whether `5 feet = 60 inches` can be compared: same unit, known units, or no unit at all."""
     if (
         (left.equality is None and left.follows_word)
         or right.tokens[0].gap
         or right.words_before_equality > 1
     ):
-        return False  # "Day 1 = 5 miles" names a thing, it does not compare
+        return False  # "Day 1 = 5 miles" is a label
     unit, other = unit_of(left.tokens[-1], text), unit_of(right.tokens[0], text)
     if unit == other or (left.equality is not None and not (unit and other)):
         return len(left.tokens) == 1

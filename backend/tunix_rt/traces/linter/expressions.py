@@ -8,23 +8,24 @@ from typing import Literal, NamedTuple
 from tunix_rt.traces.linter.rationals import Ratio, agrees, apply, reduced
 from tunix_rt.traces.linter.vocabulary import BREAK, Token
 
-PercentReading = Literal["share", "plain", "relative"]
-"""How `20%` is read: 0.2, or 20 (percentages calculated with percentages), or of what stands before it."""
+PercentMeaning = Literal["share", "plain", "relative"]
+"""What `20%` means: 0.2, or 20 (percentages of percentages), or a share of the value before it."""
 
 OPERATORS = "+-*/^"
+_OPERANDS = frozenset({"number", "unknown"})
 _PRECEDENCE = {"+": 1, "-": 1, "*": 2, "/": 2, "negate": 3, "^": 4}
 MAX_TOKENS = 400
 
 
 def evaluate(
-    tokens: Sequence[Token], unknowns: Mapping[str, Ratio] | None = None, percent: PercentReading = "share"
+    tokens: Sequence[Token], unknowns: Mapping[str, Ratio] | None = None, percent: PercentMeaning = "share"
 ) -> Ratio | None:
     """The value of a whole expression, or None when it is not one.
 
     Example:
         tokenise("2 * (3 + 4)") -> (14, 1)
     """
-    if len(tokens) == 1 and tokens[0].kind == "n" and not tokens[0].is_percent:
+    if len(tokens) == 1 and tokens[0].kind == "number" and not tokens[0].is_percent:
         return tokens[0].value
     if len(tokens) > MAX_TOKENS:
         return None
@@ -32,9 +33,9 @@ def evaluate(
 
 
 class _Evaluation:
-    """Dijkstra's two stacks: no recursion, so that nesting costs memory and never the process."""
+    """Dijkstra's two-stack algorithm: without recursion, deep nesting cannot crash the process."""
 
-    def __init__(self, unknowns: Mapping[str, Ratio], percent: PercentReading) -> None:
+    def __init__(self, unknowns: Mapping[str, Ratio], percent: PercentMeaning) -> None:
         self.unknowns = unknowns
         self.percent = percent
         self.values: list[Ratio | None] = []
@@ -44,7 +45,7 @@ class _Evaluation:
         expects_operand = True
         for token in tokens:
             kind = token.kind
-            if kind == "n" or kind == "v":
+            if kind in _OPERANDS:
                 if not expects_operand:
                     self._push_operator("*")
                 self.values.append(self._operand(token))
@@ -68,7 +69,7 @@ class _Evaluation:
         return None if expects_operand else self._result()
 
     def _operand(self, token: Token) -> Ratio | None:
-        if token.kind == "v":
+        if token.kind == "unknown":
             return self.unknowns.get(token.name)
         if not token.is_percent or self.percent == "plain":
             return token.value
@@ -111,149 +112,153 @@ class _Evaluation:
 
 
 MAX_UNIT_WORDS = 8
-"""`12 large plastic skulls + 4`: words that may follow a number before its operator."""
+"""`12 large plastic skulls + 4`: words allowed between a number and its operator."""
 MAX_LEAD_WORDS = 3
-"""`+ another 5`: words that may stand between an operator and its number."""
+"""`+ another 5`: words allowed between an operator and its number."""
 MAX_RESULT_WORDS = 8
-EQUALITIES = "=~i"
+_EQUALITIES = frozenset({"=", "~", "implied"})
+_OPERAND_ENDS = frozenset({"number", "unknown", ")"})
+_OPERAND_STARTS = frozenset({"number", "("})
 
 
 @dataclass(slots=True)
-class Island:
-    """An expression, and the equality that stands before it (None when nothing joins it to the left)."""
+class ExpressionSpan:
+    """An expression and the equality before it (None when nothing links it to the left)."""
 
     tokens: list[Token]
     equality: Token | None = None
     words_before_equality: int = 0
     follows_word: bool = False
     is_garbled: bool = False
-    """Another expression stands right before it with nothing between: `100 -6 60 = 40`."""
+    """Another expression precedes it with nothing between them: `100 -6 60 = 40`."""
 
 
-def find_islands(tokens: list[Token]) -> list[Island]:
-    """The expressions of a text; an island with an `equality` continues the one before it.
+def find_expressions(tokens: list[Token]) -> list[ExpressionSpan]:
+    """The expressions of a text; an expression with an `equality` continues the one before it.
 
     Example:
         "3 + 4 = 7 cats, 2 dogs" -> [3 + 4], [= 7], [2]
     """
-    islands: list[Island] = []
-    current = Island([])
+    expressions: list[ExpressionSpan] = []
+    current = ExpressionSpan([])
     for index, token in enumerate(tokens):
         kind = token.kind
-        if kind in EQUALITIES:
-            current = _close_at_equality(islands, current, token)
+        if kind in _EQUALITIES:
+            current = _close_at_equality(expressions, current, token)
             continue
         if token.name == "word" and _is_passing_word(current, tokens, index):
             continue
         members = current.tokens
         if not members:
-            if current.equality is not None and token.gap > MAX_LEAD_WORDS and kind not in "+-*/^":
-                current = Island([])  # the equality is too far away
-            _begin(current, token)
-        elif _joins(members[-1], token):
+            if current.equality is not None and token.gap > MAX_LEAD_WORDS and kind not in OPERATORS:
+                current = ExpressionSpan([])  # the equality is too far away
+            _start(current, token)
+        elif _continues(members[-1], token):
             if kind in "+-*/^)" and members[-1].kind in "+-*/^(" and token.gap % BREAK:
                 members.append(_unknown(token))  # "5 + apples + 3"
             members.append(token)
         else:
-            islands.append(current)
-            current = Island([], is_garbled=token.gap == 0 and members[-1].name != "word")
-            _begin(current, token)
+            expressions.append(current)
+            current = ExpressionSpan([], is_garbled=token.gap == 0 and members[-1].name != "word")
+            _start(current, token)
     if current.tokens:
-        islands.append(current)
-    return islands
+        expressions.append(current)
+    return expressions
 
 
-def _is_passing_word(island: Island, tokens: list[Token], index: int) -> bool:
-    """`55 members in the two groups = …`: a number word in running text is no operand."""
-    if not island.tokens or island.tokens[-1].kind != "n" or not 0 < tokens[index].gap < BREAK:
+def _is_passing_word(expression: ExpressionSpan, tokens: list[Token], index: int) -> bool:
+    """`55 members in the two groups = …`: a number word in running text is not an operand."""
+    if not expression.tokens or expression.tokens[-1].kind != "number" or not 0 < tokens[index].gap < BREAK:
         return False
-    return index + 1 < len(tokens) and tokens[index + 1].kind not in "+-*/^"
+    return index + 1 < len(tokens) and tokens[index + 1].kind not in OPERATORS
 
 
-def _close_at_equality(islands: list[Island], current: Island, equality: Token) -> Island:
+def _close_at_equality(
+    expressions: list[ExpressionSpan], current: ExpressionSpan, equality: Token
+) -> ExpressionSpan:
     if not current.tokens and current.equality is not None and equality.gap <= 1:
         current.equality = equality  # "is equal to", "= ≈"
         return current
-    if current.tokens and current.tokens[-1].kind in "+-*/^" and equality.gap < BREAK:
+    if current.tokens and current.tokens[-1].kind in OPERATORS and equality.gap < BREAK:
         current.tokens.append(_unknown(equality))  # "5 + apples = 12"
     if not current.tokens:
-        return Island([])
-    islands.append(current)
+        return ExpressionSpan([])
+    expressions.append(current)
     gap = equality.gap
-    return Island([]) if gap > MAX_RESULT_WORDS else Island([], equality, gap)
+    return ExpressionSpan([]) if gap > MAX_RESULT_WORDS else ExpressionSpan([], equality, gap)
 
 
 def _unknown(token: Token) -> Token:
-    return Token("v", token.start, token.start, 0, name="word")
+    return Token("unknown", token.start, token.start, 0, name="word")
 
 
-def _begin(island: Island, token: Token) -> None:
-    island.follows_word = token.gap % BREAK > 0
-    if island.follows_word and token.kind in "+-*/^)":
-        island.tokens.append(_unknown(token))  # "cost of apples + 5"
-    island.tokens.append(token)
+def _start(expression: ExpressionSpan, token: Token) -> None:
+    expression.follows_word = token.gap % BREAK > 0
+    if expression.follows_word and token.kind in "+-*/^)":
+        expression.tokens.append(_unknown(token))  # "cost of apples + 5"
+    expression.tokens.append(token)
 
 
-def _joins(last: Token, token: Token) -> bool:
+def _continues(last: Token, token: Token) -> bool:
     kind, gap = token.kind, token.gap
-    if last.kind in "nv)":
+    if last.kind in _OPERAND_ENDS:
         if kind in "+-*/^)":
             return gap <= MAX_UNIT_WORDS
-        return kind in "v(" and gap == 0 and token.start == last.end
-    if kind in "n(":
+        return kind in ("unknown", "(") and gap == 0 and token.start == last.end
+    if kind in _OPERAND_STARTS:
         return gap <= (1 if last.name == "of" else MAX_LEAD_WORDS)
-    return gap == 0 or (kind in "+-*/^v)" and gap < BREAK)
+    return gap == 0 or (gap < BREAK and (kind == "unknown" or kind in "+-*/^)"))
 
 
 _PROBES: tuple[Ratio, Ratio, Ratio] = ((0, 1), (1, 1), (10007, 1))
 _SMALL: Ratio = (13, 1)
 _CONVERSIONS = frozenset({3, 7, 12, 16, 24, 36, 60, 100, 1000, 3600})
-"""How many of a unit make the next one: days of a week, inches of a foot, cents of a dollar."""
+"""Ratios of units: days in a week, inches in a foot, cents in a dollar."""
 
 
 class Equation(NamedTuple):
-    """`8x = 32` says that x is 4."""
+    """`8x = 32` implies that x is 4."""
 
     unknown: str
     root: Ratio
     decimals: int
-    """How many decimals the root was written with, when it was written out (`x = 3.33`)."""
+    """Decimals of the root where the text writes it out (`x = 3.33`)."""
     span: tuple[int, int]
 
 
-def read_equations(islands: Sequence[Island]) -> Iterator[Equation]:
+def read_equations(expressions: Sequence[ExpressionSpan]) -> Iterator[Equation]:
     """The linear equations in one unknown letter, with their solutions.
 
     Example:
         "2x + 3 = 11, so x = 4" -> x is 4, x is 4
     """
-    for left, right in pairwise(islands):
+    for left, right in pairwise(expressions):
         name = _only_unknown(left, right) if _is_stated(left, right) else ""
         root = _root(left.tokens, right.tokens, name) if name else None
-        # A root of 0 comes from "C is equal to 2C + C", which defines something and solves nothing.
+        # "C is equal to 2C + C" has the root 0, but it is a definition and not an equation to solve.
         if root is not None and root[0] != 0:
             decimals = right.tokens[0].decimals if len(right.tokens) == 1 else 0
             yield Equation(name, reduced(root), decimals, (left.tokens[0].start, right.tokens[-1].end))
 
 
-def _only_unknown(left: Island, right: Island) -> str:
-    """The one letter that stands for a number; empty when there is none or more than one."""
-    names = {token.name for token in (*left.tokens, *right.tokens) if token.kind == "v"}
+def _only_unknown(left: ExpressionSpan, right: ExpressionSpan) -> str:
+    """The only unknown if it is a single letter; empty when there is none or more than one."""
+    names = {token.name for token in (*left.tokens, *right.tokens) if token.kind == "unknown"}
     name = names.pop() if len(names) == 1 else ""
     return name if len(name) == 1 else ""
 
 
-def _is_stated(left: Island, right: Island) -> bool:
-    """Whether an equals sign links both sides; `300 miles = x` and `section 2 = x + 200` name things."""
+def _is_stated(left: ExpressionSpan, right: ExpressionSpan) -> bool:
+    """Whether an equals sign links both sides; `300 miles = x` and `section 2 = x + 200` are names."""
     if right.equality is None or right.equality.kind != "=" or left.is_garbled:
         return False
-    is_bare = len(left.tokens) == 1 and left.tokens[0].kind == "n"
+    is_bare = len(left.tokens) == 1 and left.tokens[0].kind == "number"
     names_thing = right.words_before_equality > 0 or (left.follows_word and left.tokens[0].value < _SMALL)
     return not (is_bare and names_thing)
 
 
 def _root(lhs: Sequence[Token], rhs: Sequence[Token], name: str) -> Ratio | None:
-    """Where the difference of two linear sides is zero; None when they are not linear or never meet."""
+    """Where two linear sides are equal; None when they are not linear or never equal."""
     differences = [_difference_at(probe, lhs, rhs, name) for probe in _PROBES]
     at_zero, at_one, far = differences
     if at_zero is None or at_one is None or far is None:
@@ -271,7 +276,7 @@ def _difference_at(probe: Ratio, lhs: Sequence[Token], rhs: Sequence[Token], nam
 
 
 def contradicts(equation: Equation, earlier: Equation) -> bool:
-    """Whether two equations say that the same unknown is two different numbers."""
+    """Whether two equations give the same unknown two different values."""
     if agrees(earlier.root, equation.root, equation.decimals, is_rough=False):
         return False
     if agrees(equation.root, earlier.root, earlier.decimals, is_rough=False):
@@ -285,7 +290,7 @@ def _is_conversion(ratio: Ratio) -> bool:
     return (ratio[1] == 1 and ratio[0] in _CONVERSIONS) or (ratio[0] == 1 and ratio[1] in _CONVERSIONS)
 
 
-# Two points at which no equation of a school problem happens to hold: an identity holds at both.
+# No equation of a school problem holds at these two points by chance; an identity holds at both.
 _UNKNOWN_PROBES: tuple[Ratio, Ratio] = ((10007, 13), (99991, 17))
 
 
@@ -304,13 +309,13 @@ def judge_unknowns(lhs: Sequence[Token], rhs: Sequence[Token]) -> Literal["alway
         return "sometimes"
     if reduced(first) == reduced(second):
         return _of_constant_difference(first, left_names, right_names)
-    is_about_one = len(left_names) == 1 and left_names == right_names
-    # "3 * 40A = 210A": both sides are so many times the same unknown, or the same unit.
-    return "never" if is_about_one and _are_multiples(values[0], values[1]) else "sometimes"
+    has_one_unknown = len(left_names) == 1 and left_names == right_names
+    # "3 * 40A = 210A": both sides are multiples of the same unknown or unit.
+    return "never" if has_one_unknown and _are_multiples(values[0], values[1]) else "sometimes"
 
 
 def _names(tokens: Sequence[Token]) -> frozenset[str]:
-    return frozenset(token.name for token in tokens if token.kind == "v")
+    return frozenset(token.name for token in tokens if token.kind == "unknown")
 
 
 def _values_at(
@@ -330,7 +335,7 @@ def _of_constant_difference(
 
 
 def _are_multiples(first: tuple[Ratio, Ratio], second: tuple[Ratio, Ratio]) -> bool:
-    """Whether both sides grow in proportion to the unknown."""
+    """Whether both sides are proportional to the unknown."""
     growth = apply("/", _UNKNOWN_PROBES[1], _UNKNOWN_PROBES[0])
     for before, after in zip(first, second, strict=True):
         ratio = apply("/", after, before)

@@ -6,12 +6,12 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 LINTER_VERSION = "1.0"
-"""Changes whenever the same trace could get another score or other findings."""
+"""Changes whenever the same trace could get a different score or different findings."""
 
 
 @dataclass(frozen=True)
 class CodeInfo:
-    """How bad a finding is, and what it means in one line."""
+    """The severity of a finding, and its meaning in one line."""
 
     severity: Literal["error", "warning"]
     meaning: str
@@ -44,7 +44,7 @@ CODES: dict[str, CodeInfo] = {
 
 
 class Finding(BaseModel):
-    """One defect, where it is, and what should have been there."""
+    """One defect, its location, and the expected text."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     code: str
@@ -58,7 +58,7 @@ class Finding(BaseModel):
 
 
 class LintReport(BaseModel):
-    """What the linter found in one trace, and the score that follows from it."""
+    """The findings in one trace and the resulting score."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     linter_version: str = LINTER_VERSION

@@ -1,4 +1,4 @@
-"""lint_trace: all checks and the score."""
+"""`lint_trace`: all checks of a trace, and its score."""
 
 import re
 from collections.abc import Sequence
@@ -14,9 +14,9 @@ from tunix_rt.traces.linter.answers import (
     unexplained_numbers,
     words_of,
 )
-from tunix_rt.traces.linter.claims import Claim, StepReading, read_step
+from tunix_rt.traces.linter.claims import Claim, StepArithmetic, read_step
 from tunix_rt.traces.linter.expressions import Equation, contradicts
-from tunix_rt.traces.linter.findings import CODES, LINTER_VERSION, CodeInfo, Finding, LintReport
+from tunix_rt.traces.linter.findings import Finding, LintReport
 from tunix_rt.traces.linter.rationals import as_text, reduced
 from tunix_rt.traces.types import Trace, TraceStep
 
@@ -33,12 +33,12 @@ _LEAK_MARKS = ("answer", "solution", "####", "boxed")
 
 
 def unsafe_tags(text: str) -> list[tuple[int, int]]:
-    """Where the text has tags of the reasoning markup or of chat templates."""
+    """The spans of reasoning markup and chat template tags in a text."""
     return [match.span() for match in _UNSAFE.finditer(text)] if "<" in text else []
 
 
 def leaked_answer(prompt: str, final_answer: str) -> tuple[int, int] | None:
-    """Where the prompt says what the answer is; None when it does not.
+    """The span in which the prompt gives the answer away; None when it does not.
 
     Example:
         prompt "… The answer is 72.", answer "72" -> the span of "72"
@@ -98,16 +98,16 @@ def is_empty(step: TraceStep) -> bool:
 
 
 def repetition_key(text: str) -> str:
-    """What two steps have in common when one only repeats the other: the text without numbering and case."""
+    """The text without numbering and case: equal keys mean that one step repeats the other."""
     if text[0] in "0123456789" or text[:4].lower() == "step":
         text = _NUMBERING.sub("", text)
-    if text.isprintable() and "  " not in text:  # then there are only single spaces
+    if text.isprintable() and "  " not in text:  # only single spaces
         return text.casefold().strip(" ").rstrip(".!")
     return " ".join(text.casefold().split()).rstrip(".!")
 
 
 def cut_off_span(text: str) -> tuple[int, int] | None:
-    """Where a text stops in the middle of a sentence or a formula; None when it does not."""
+    """The last word of a text that stops in the middle of a sentence or formula; else None."""
     end = len(text.rstrip())
     last_word = text[max(end - _MAX_WORD_CHARS, 0) : end].split()[-1]
     is_open = (
@@ -120,8 +120,8 @@ def cut_off_span(text: str) -> tuple[int, int] | None:
     return (end - len(last_word), end) if is_open else None
 
 
-def says_it_verifies(step: TraceStep) -> bool:
-    """Whether a step presents itself as a check of what came before."""
+def is_verification(step: TraceStep) -> bool:
+    """Whether a step claims to check the steps before it."""
     if step.type.lower() in _VERIFICATION_TYPES:
         return True
     lowered = step.content.lower()
@@ -130,25 +130,25 @@ def says_it_verifies(step: TraceStep) -> bool:
     return _VERIFIES.match(step.content) is not None
 
 
-def verifies_nothing(step: TraceStep, reading: StepReading, made: set[tuple[object, ...]]) -> bool:
-    """Whether a step brings no check of its own; `made` holds the keys of the claims of earlier steps.
+def checks_nothing(step: TraceStep, parsed: StepArithmetic, earlier: set[tuple[object, ...]]) -> bool:
+    """Whether a verification step checks nothing; `earlier` holds the keys of the claims before it.
 
-    A check is a calculation that no earlier step has made, or a few words that say what was compared.
+    A check is a calculation that no earlier step contains, or a few words that say what was compared.
     """
-    if reading.claims:
-        return all(claim_key(claim) in made for claim in reading.claims)
+    if parsed.claims:
+        return all(claim_key(claim) in earlier for claim in parsed.claims)
     words = [word for word in _WORD.findall(step.content.lower()) if word not in _EMPTY_PHRASES]
     return len(set(words)) < _MIN_NEW_WORDS
 
 
 def claim_key(claim: Claim) -> tuple[object, ...]:
-    """The same calculation has the same key, whatever the order of its operands."""
+    """A key that is equal for the same calculation with its operands in any order."""
     operands = sorted(token.value for token in claim.operands)
     return (*operands, None if claim.result is None else reduced(claim.result))
 
 
 UNCHECKABLE_ARITHMETIC = 0.7
-"""A trace without a single readable claim may be right, but nothing in it was confirmed."""
+"""A trace without a readable claim may be right, but nothing in it was confirmed."""
 SUPPORT_FACTORS: dict[Support, float] = {
     "follows": 1.0,
     "stated": 0.9,
@@ -157,54 +157,54 @@ SUPPORT_FACTORS: dict[Support, float] = {
     "unsupported": 0.25,
 }
 SIZE_PER_LINK = 12
-"""For so many words and numbers, a step should share one with the prompt or what follows from it."""
+"""Of this many words and numbers, a step should share one with the prompt or its consequences."""
 MAX_SIZE_WITHOUT_LINK = 25
 UNLINKED_BUT_ANSWERED = 0.3
 
 
 def arithmetic_factor(num_confirmed: int, num_wrong: int) -> float:
-    """Each wrong claim halves it; right claims cannot make up for a wrong one."""
+    """Halved by every wrong claim; right claims do not compensate for a wrong one."""
     if num_wrong:
         return 0.5**num_wrong
     return 1.0 if num_confirmed else UNCHECKABLE_ARITHMETIC
 
 
 def link_strength(num_shared: int, size: int) -> float:
-    """How well a step of `size` words and numbers is tied to the problem; long steps need more ties."""
+    """How well a step of `size` words and numbers is linked to the problem; long steps need more links."""
     return min(1.0, num_shared / max(1.0, size / SIZE_PER_LINK))
 
 
 def grounding_factor(
-    strengths: Sequence[float], size_per_step: float, support: Support, num_nowhere: int
+    strengths: Sequence[float], size_per_step: float, support: Support, num_unexplained: int
 ) -> float:
-    """The mean link of the steps, lowered by numbers from nowhere.
+    """The mean link strength of the steps, lowered by unexplained numbers.
 
-    Short steps that share no word with the prompt (`o, l, l, e, h`) keep a little when the answer is in them.
+    Short steps that share no word with the prompt (`o, l, l, e, h`) keep a minimum if they hold the answer.
     """
     mean = sum(strengths) / len(strengths)
     if support in ("follows", "stated") and size_per_step <= MAX_SIZE_WITHOUT_LINK:
         mean = max(mean, UNLINKED_BUT_ANSWERED)
-    return mean * max(0.5, 0.9**num_nowhere)
+    return mean * max(0.5, 0.9**num_unexplained)
 
 
-def substance_factor(num_steps: int, num_hollow: int, *, is_truncated: bool) -> float:
-    """The share of steps that say something."""
-    return (num_steps - num_hollow) / num_steps * (0.8 if is_truncated else 1.0)
+def substance_factor(num_steps: int, num_empty: int, *, is_truncated: bool) -> float:
+    """The share of steps with content, lowered if the last step is cut off."""
+    return (num_steps - num_empty) / num_steps * (0.8 if is_truncated else 1.0)
 
 
 def safety_factor(*, has_unsafe_markup: bool, leaks_answer: bool) -> float:
-    """Text that training could not use as it is."""
+    """Lowered by markup and by a leaked answer, which make a trace unsafe to train on."""
     return (0.5 if has_unsafe_markup else 1.0) * (0.5 if leaks_answer else 1.0)
 
 
 MAX_CHARS_READ = 200_000
-"""Steps beyond this many characters of a trace are not read; a finding says so."""
+"""Steps beyond this many characters of a trace are not checked; a finding reports it."""
 MAX_FOUND_CHARS = 200
-_HOLLOW = frozenset({"reasoning-empty", "reasoning-gibberish", "step-repeated", "verification-empty"})
+_EMPTY_CODES = frozenset({"reasoning-empty", "reasoning-gibberish", "step-repeated", "verification-empty"})
 
 
 def lint_trace(trace: Trace) -> LintReport:
-    """The defects of a trace, and its score.
+    """Report the defects of a trace and its score.
 
     Example:
         a step "48 / 2 = 25" -> arithmetic-wrong at that step, found "25", expected "24"
@@ -212,7 +212,7 @@ def lint_trace(trace: Trace) -> LintReport:
     lint = _Lint(trace)
     for step in trace.steps:
         lint.check_step(step)
-    lint.check_whole()
+    lint.check_trace()
     components = {name: round(factor, 4) for name, factor in lint.components().items()}
     return LintReport(
         score=round(100 * prod(components.values()), 2), components=components, findings=tuple(lint.findings)
@@ -220,22 +220,22 @@ def lint_trace(trace: Trace) -> LintReport:
 
 
 class _Lint:
-    """What is known after the steps that were read so far."""
+    """The state of one lint run over the steps of a trace."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self.findings: list[Finding] = []
-        self.readings: list[StepReading] = []
+        self.parsed_steps: list[StepArithmetic] = []
         self.claims: list[Claim] = []
         self.strengths: list[float] = []
         self.keys: set[str] = set()
         self.equations: dict[str, Equation] = {}
-        """The first equation for each unknown: later ones must agree with it."""
-        self.made: set[tuple[object, ...]] = set()
-        self.num_keyed = 0
+        """The first equation of each unknown; later ones must agree with it."""
+        self.claim_keys: set[tuple[object, ...]] = set()
+        self.num_claims_keyed = 0
         self.num_chars = 0
         self.size = 0
-        """Words and numbers read so far."""
+        """Words and numbers so far."""
         self.support: Support = "undecidable"
         prompt_words = words_of(trace.prompt)
         self.known = KnownNumbers(trace.prompt, prompt_words)
@@ -260,13 +260,13 @@ class _Lint:
         if self.num_chars > MAX_CHARS_READ:
             self.add("too-long-to-check", step, text, (0, len(text)), None)
             return
-        reading = read_step(text)
-        self._check_arithmetic(step, reading)
+        parsed = read_step(text)
+        self._check_arithmetic(step, parsed)
         words = words_of(text)
-        self._check_substance(step, reading, words)
-        self._check_grounding(step, reading, words)
-        self.readings.append(reading)
-        self.claims.extend(reading.claims)
+        self._check_substance(step, parsed, words)
+        self._check_grounding(step, parsed, words)
+        self.parsed_steps.append(parsed)
+        self.claims.extend(parsed.claims)
 
     def _check_markup(self, step: TraceStep | None, text: str) -> None:
         for span in unsafe_tags(text):
@@ -278,45 +278,45 @@ class _Lint:
             self.add("step-repeated", step, step.content, (0, len(step.content)), None)
         self.keys.add(key)
 
-    def _check_arithmetic(self, step: TraceStep, reading: StepReading) -> None:
+    def _check_arithmetic(self, step: TraceStep, parsed: StepArithmetic) -> None:
         text = step.content
-        for claim in reading.claims:
+        for claim in parsed.claims:
             if claim.verdict == "wrong":
                 self.add("arithmetic-wrong", step, text, claim.span, _expected_text(claim, text))
-        for equation in reading.equations:
+        for equation in parsed.equations:
             earlier = self.equations.setdefault(equation.unknown, equation)
             if contradicts(equation, earlier):
                 expected = f"{equation.unknown} = {as_text(earlier.root)}"
                 self.add("arithmetic-wrong", step, text, equation.span, expected)
 
-    def _check_substance(self, step: TraceStep, reading: StepReading, words: list[str]) -> None:
+    def _check_substance(self, step: TraceStep, parsed: StepArithmetic, words: list[str]) -> None:
         whole = (0, len(step.content))
         if is_empty(step):
             self.add("reasoning-empty", step, step.content, whole, None)
         elif is_gibberish(step.content, words):
             self.add("reasoning-gibberish", step, step.content, whole, None)
-        elif says_it_verifies(step) and verifies_nothing(step, reading, self._claims_made()):
+        elif is_verification(step) and checks_nothing(step, parsed, self._earlier_claims()):
             self.add("verification-empty", step, step.content, whole, None)
 
-    def _claims_made(self) -> set[tuple[object, ...]]:
-        """The keys of all claims so far; computed only for traces that have a verification step."""
-        self.made.update(map(claim_key, self.claims[self.num_keyed :]))
-        self.num_keyed = len(self.claims)
-        return self.made
+    def _earlier_claims(self) -> set[tuple[object, ...]]:
+        """The keys of all claims so far, computed only for traces with a verification step."""
+        self.claim_keys.update(map(claim_key, self.claims[self.num_claims_keyed :]))
+        self.num_claims_keyed = len(self.claims)
+        return self.claim_keys
 
-    def _check_grounding(self, step: TraceStep, reading: StepReading, words: list[str]) -> None:
-        unexplained = unexplained_numbers(reading, self.known)
+    def _check_grounding(self, step: TraceStep, parsed: StepArithmetic, words: list[str]) -> None:
+        unexplained = unexplained_numbers(parsed, self.known)
         for token in unexplained:
             self.add("number-from-nowhere", step, step.content, (token.start, token.end), None)
-        num_numbers = len(reading.numbers)
+        num_numbers = len(parsed.numbers)
         results = [
-            reduced(claim.result) for claim in reading.claims if claim.verdict == "confirmed" and claim.result
+            reduced(claim.result) for claim in parsed.claims if claim.verdict == "confirmed" and claim.result
         ]
         if results:
             num_linked = num_numbers - len(unexplained)
             self.anchors.update(results)
         else:
-            num_linked = sum([token.value in self.anchors for token in reading.numbers])
+            num_linked = sum([token.value in self.anchors for token in parsed.numbers])
         size = len(words) + num_numbers
         strength = link_strength(num_linked, size)
         if strength < 1:
@@ -326,7 +326,7 @@ class _Lint:
         self.strengths.append(strength)
         self.size += size
 
-    def check_whole(self) -> None:
+    def check_trace(self) -> None:
         trace = self.trace
         last = trace.steps[-1]
         cut_off = cut_off_span(last.content)
@@ -340,30 +340,30 @@ class _Lint:
 
     def _check_answer(self) -> None:
         answer = self.trace.final_answer
-        if len(self.readings) < len(self.trace.steps):
+        if len(self.parsed_steps) < len(self.trace.steps):
             return
-        self.support = answer_support(answer, [step.content for step in self.trace.steps], self.readings)
+        self.support = answer_support(answer, [step.content for step in self.trace.steps], self.parsed_steps)
         if self.support in ("mismatch", "unsupported"):
-            result = last_result(self.readings)
+            result = last_result(self.parsed_steps)
             expected = None if result is None else as_text(result)
             self.add(f"answer-{self.support}", None, answer, (0, len(answer)), expected)
 
     def components(self) -> dict[str, float]:
         codes = [finding.code for finding in self.findings]
-        hollow_steps = {finding.step for finding in self.findings if finding.code in _HOLLOW}
+        empty_steps = {finding.step for finding in self.findings if finding.code in _EMPTY_CODES}
         num_confirmed = [claim.verdict for claim in self.claims].count("confirmed")
-        num_read = max(len(self.readings), 1)
+        num_parsed = max(len(self.parsed_steps), 1)
         return {
             "arithmetic": arithmetic_factor(num_confirmed, codes.count("arithmetic-wrong")),
             "answer": SUPPORT_FACTORS[self.support],
             "grounding": grounding_factor(
                 self.strengths or [0.0],
-                self.size / num_read,
+                self.size / num_parsed,
                 self.support,
                 codes.count("number-from-nowhere"),
             ),
             "substance": substance_factor(
-                len(self.trace.steps), len(hollow_steps), is_truncated="reasoning-truncated" in codes
+                len(self.trace.steps), len(empty_steps), is_truncated="reasoning-truncated" in codes
             ),
             "safety": safety_factor(
                 has_unsafe_markup="markup-unsafe" in codes, leaks_answer="answer-in-prompt" in codes
@@ -377,16 +377,3 @@ def _expected_text(claim: Claim, text: str) -> str | None:
     if text[: claim.span[1]].endswith(("%", "percent")):
         return f"{as_text((claim.expected[0] * 100, claim.expected[1]))}%"
     return as_text(claim.expected)
-
-
-__all__ = [
-    "CODES",
-    "LINTER_VERSION",
-    "Claim",
-    "CodeInfo",
-    "Finding",
-    "LintReport",
-    "StepReading",
-    "lint_trace",
-    "read_step",
-]

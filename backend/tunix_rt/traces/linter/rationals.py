@@ -1,4 +1,4 @@
-"""Exact, size-bounded rational arithmetic; equal up to honest rounding.
+"""Exact, size-bounded rational arithmetic, and equality up to acceptable rounding.
 
 `fractions.Fraction` reduces after every operation, which costs more than the rest of the linter; claims are
 short, so reducing once at the end is enough.
@@ -23,7 +23,7 @@ def reduced(value: Ratio) -> Ratio:
 
 
 def apply(operator: str, left: Ratio, right: Ratio) -> Ratio | None:
-    """`left operator right`, or None when it is undefined or too large to be an honest claim.
+    """`left operator right`, or None when it is undefined or too large for a real claim.
 
     Example:
         apply("/", (1, 1), (4, 1)) -> (1, 4)
@@ -60,7 +60,7 @@ def _power(base: Ratio, exponent: Ratio) -> Ratio | None:
 
 
 def as_text(value: Ratio) -> str:
-    """How a person would write the number: `24`, `7.5`, `10/3`.
+    """The usual notation of the number: `24`, `7.5`, `10/3`.
 
     Example:
         as_text((15, 2)) -> "7.5"
@@ -68,7 +68,7 @@ def as_text(value: Ratio) -> str:
     numerator, denominator = reduced(value)
     if denominator == 1:
         return str(numerator)
-    decimals = _decimals_needed(denominator)
+    decimals = _num_decimals(denominator)
     if decimals is None or decimals > 6:
         return f"{numerator}/{denominator}"
     digits = str(abs(numerator) * 10**decimals // denominator).rjust(decimals + 1, "0")
@@ -76,7 +76,7 @@ def as_text(value: Ratio) -> str:
     return f"{sign}{digits[:-decimals]}.{digits[-decimals:]}"
 
 
-def _decimals_needed(denominator: int) -> int | None:
+def _num_decimals(denominator: int) -> int | None:
     twos = fives = 0
     while denominator % 2 == 0:
         denominator, twos = denominator // 2, twos + 1
@@ -89,7 +89,7 @@ def agrees(exact: Ratio, stated: Ratio, decimals: int, *, is_rough: bool) -> boo
     """Whether `stated`, written with that many decimals, is `exact` or an acceptable rounding of it.
 
     A result with decimals may be rounded or cut after its last digit. A whole number may be rounded only when
-    the exact result has no short decimal form. Where the text says that it is approximate, either may be off
+    the exact result has no short decimal form. Where the text marks it as approximate, either may be off
     by less than one unit of the last digit.
 
     Example:

@@ -1,6 +1,6 @@
 """Text (LaTeX included) to tokens: numbers, operators, equals signs, unknowns.
 
-Other words are not kept; each token only remembers how many stood before it (`gap`), because
+Other words are dropped. Each token only records how many precede it (`gap`), because
 "12 skulls + 4 broomsticks = 16" is a calculation and "12 skulls. Then 4" is not.
 """
 
@@ -13,24 +13,18 @@ from tunix_rt.traces.linter.vocabulary import (
     COMPOUNDS,
     CONJUNCTIONS,
     FRACTION_WORDS,
-    IMPLIED_ENDS,
     MULTIPLYING_WORDS,
-    NUMBER,
     NUMBER_WORDS,
     OPERAND_FOLLOWS,
     OPERATOR_WORDS,
-    PLAIN_WORDS_END,
     SCANNER,
-    STOP_ENDS,
-    SYMBOL_ENDS,
     SYMBOLS,
-    TAIL,
     TOUCHES_OPERATOR,
     UNIT_FOLLOWS,
     VULGAR_FRACTIONS,
-    WORD_ENDS,
     WORD_OPERAND_FOLLOWS,
     Token,
+    TokenKind,
     read_number,
 )
 
@@ -64,10 +58,8 @@ def _replace_command(match: re.Match[str]) -> str:
     if name in _FRACTIONS:
         return "(" + "\x02".rjust(width - 1)
     if name is not None:
-        sign = _COMMANDS.get(
-            name, "" if name in _WRAPPERS else "√"
-        )  # any other command is an unknown function
-        return sign.ljust(width)
+        # Any other command is an unknown function.
+        return _COMMANDS.get(name, "" if name in _WRAPPERS else "√").ljust(width)
     if symbol in "%{}":
         return f" {symbol}" if symbol == "%" else "  "
     return ";\n" if symbol == "\\" else "  "
@@ -96,11 +88,12 @@ def _brackets(text: str) -> str:
 
 MAX_NUMBER_CHARS = 40
 PI: Ratio = (245850922, 78256779)
-"""Right to 16 digits, in lowest terms."""
+"""Correct to 16 digits, in lowest terms."""
 _SCALES = frozenset({100, 1000, 1_000_000, 1_000_000_000})
 _LABELS = ("step ", "part ", "case ", "question ", "problem ", "#")
 _MAX_INDENT = 12
 _ARTICLES = frozenset("ai")
+_OPERAND_ENDS = frozenset({"number", ")"})
 _MEANINGS: dict[str, str] = {
     "of": "share",
     **dict.fromkeys(CONJUNCTIONS, "conjunction"),
@@ -110,19 +103,17 @@ _MEANINGS: dict[str, str] = {
     **dict.fromkeys(NUMBER_WORDS, "number"),
     **dict.fromkeys(COMPOUNDS, "compound"),
 }
-_NEW = tuple.__new__
 
 
 def tokenise(text: str) -> list[Token]:
     """The tokens of a text, in order.
 
     Example:
-        "12 skulls + 4 = 16" -> n(12), +(gap 1), n(4), =, n(16)
+        "12 skulls + 4 = 16" -> number 12, + (gap 1), number 4, =, number 16
     """
     lowered = text.lower()
-    if len(lowered) != len(text):  # a few letters change length; offsets matter more than their case
-        lowered = text
-    return _Scan(lowered).run()
+    # A few letters change length in lower case; correct offsets matter more than their case.
+    return _Scan(lowered if len(lowered) == len(text) else text).run()
 
 
 class _Scan:
@@ -136,55 +127,56 @@ class _Scan:
     def run(self) -> list[Token]:
         text = self.text
         for match in (ASCII_SCANNER if text.isascii() else SCANNER).finditer(text):
-            piece = match.lastindex
-            if piece == NUMBER:
-                self._number(match[NUMBER], match.start())
-            elif piece == PLAIN_WORDS_END:
+            part = match.lastgroup
+            if part == "number":
+                self._number(match["number"], match.start())
+            elif part == "plain_words":
                 self.gap += len(match[0].split())
-            elif piece == SYMBOL_ENDS:
+            elif part == "symbol":
                 start = match.start()
                 self._symbol(text[start], start, start + 1)
-            elif piece == WORD_ENDS:
-                start, end = match.start(), match.end(WORD_ENDS)
+            elif part == "word":
+                start, end = match.start(), match.end("word")
                 self._word(text[start:end], start, end)
-            elif piece == STOP_ENDS:
+            elif part == "stop":
                 self.gap = BREAK
-            elif piece == TAIL:
-                self._number_with_tail(match[NUMBER], match[TAIL], match.start())
-            elif piece is not None:
-                self._add("i" if piece == IMPLIED_ENDS else "^", match.start(), match.end(piece))
+            elif part == "suffix":
+                self._number_with_suffix(match["number"], match["suffix"], match.start())
+            elif part == "implied":
+                self._add("implied", match.start(), match.end("implied"))
+            elif part == "power":
+                self._add("^", match.start(), match.end("power"))
         return self.tokens
 
-    def _add(self, kind: str, start: int, end: int, value: Ratio = (0, 1), name: str = "") -> None:
-        # Half the time of Token(...), which first goes through a function of its own.
-        self.tokens.append(_NEW(Token, (kind, start, end, self.gap, value, 0, False, name)))
+    def _add(self, kind: TokenKind, start: int, end: int, value: Ratio = (0, 1), name: str = "") -> None:
+        self.tokens.append(Token(kind, start, end, self.gap, value, 0, False, name))
         self.gap = 0
 
-    def _number_with_tail(self, digits: str, tail: str, start: int) -> None:
-        if tail[0] in "snrt" and self._previous() not in ("/", "="):
+    def _number_with_suffix(self, digits: str, suffix: str, start: int) -> None:
+        if suffix[0] in "snrt" and self._previous() not in ("/", "="):
             self.gap += 1  # "the 2nd day"
-        elif tail[-1].isdigit():  # a time, a ratio, a version, a decimal comma
-            self._add("v", start, start + len(digits) + len(tail), name=f"opaque-{start}")
+        elif suffix[-1].isdigit():  # a time, a ratio, a version, a decimal comma
+            self._add("unknown", start, start + len(digits) + len(suffix), name=f"opaque-{start}")
         else:
-            self._number(digits, start, len(tail), is_percent=tail[-1] in "%t")
+            self._number(digits, start, len(suffix), is_percent=suffix[-1] in "%t")
 
-    def _number(self, digits: str, start: int, tail_length: int = 0, *, is_percent: bool = False) -> None:
+    def _number(self, digits: str, start: int, suffix_length: int = 0, *, is_percent: bool = False) -> None:
         text, tokens, gap = self.text, self.tokens, self.gap
-        end = start + len(digits) + tail_length
+        end = start + len(digits) + suffix_length
         if len(digits) > MAX_NUMBER_CHARS or (
             text[start - 1 : start].isalpha() and self._continues_word(start)
         ):
-            self._add("v", start, end, name=f"opaque-{start}")
+            self._add("unknown", start, end, name=f"opaque-{start}")
             return
         if gap and text.endswith(_LABELS, 0, start):
-            self._add("v", start, end, name=f"label-{start}")  # "step 1" is a name
+            self._add("unknown", start, end, name=f"label-{start}")  # "step 1" is a name
             return
         value, decimals = read_number(digits)
-        tokens.append(_NEW(Token, ("n", start, end, gap, value, decimals, is_percent, "")))
+        tokens.append(Token("number", start, end, gap, value, decimals, is_percent))
         self.gap = 0
         if len(tokens) > 1:
             previous = tokens[-2].kind
-            if previous == "n" and len(digits) == 3:
+            if previous == "number" and len(digits) == 3:
                 self._merge_spaced_thousands()
             elif previous == "/":
                 self._merge_mixed_number()
@@ -200,14 +192,14 @@ class _Scan:
             self.tokens[-2:] = [last._replace(end=token.end, value=value)]
 
     def _continues_word(self, start: int) -> bool:
-        """`log2(8)` and `sqrt(9)`: what touches a word belongs to it, unless it is an operator (`2x3`)."""
+        """`log2(8)`, `sqrt(9)`: what touches a word belongs to it, unless the word is an operator (`2x3`)."""
         return self.text[start - 1 : start].isalpha() and not (self.tokens and self.tokens[-1].end == start)
 
     def _previous(self) -> str:
         return self.tokens[-1].kind if self.tokens and self.gap == 0 else ""
 
     def _follows_operand(self) -> bool:
-        return bool(self.tokens) and self.tokens[-1].kind in "n)" and self.gap < BREAK
+        return bool(self.tokens) and self.tokens[-1].kind in _OPERAND_ENDS and self.gap < BREAK
 
     def _merge_mixed_number(self) -> None:
         """`1 1/2` and `1 and 1/2` are one number."""
@@ -215,13 +207,13 @@ class _Scan:
             return
         whole, top, _, bottom = self.tokens[-4:]
         is_denominator = len(self.tokens) > 4 and self.tokens[-5].kind == "/"  # "9/12 and 2/3" are two
-        if is_denominator or whole.kind != "n" or top.kind != "n" or top.gap > 1 or bottom.is_percent:
+        if is_denominator or not whole.kind == top.kind == "number" or top.gap > 1 or bottom.is_percent:
             return
         touching = self.text[whole.end : top.start] in (" ", " and ") and bottom.start == top.end + 1
         if touching and whole.value[1] == 1 and 0 < top.value[0] < bottom.value[0] and bottom.value[1] == 1:
             denominator = bottom.value[0]
             value = reduced((whole.value[0] * denominator + top.value[0], denominator))
-            self.tokens[-4:] = [Token("n", whole.start, bottom.end, whole.gap, value, 0, False, "fraction")]
+            self.tokens[-4:] = [Token("number", whole.start, bottom.end, whole.gap, value, name="fraction")]
 
     def _word(self, word: str, start: int, end: int) -> None:
         meaning = _MEANINGS.get(word)
@@ -236,7 +228,7 @@ class _Scan:
             self._number_word(NUMBER_WORDS[word], start, end)
         elif meaning == "compound":
             value = COMPOUNDS[word]
-            self._add("n", start, end, value, "word" if value[1] == 1 else "fraction")
+            self._add("number", start, end, value, "word" if value[1] == 1 else "fraction")
         elif meaning == "share" and self._is_share():
             self._add("*", start, end, name="of")
         elif meaning == "operator" and self._is_operator_word(word, end):
@@ -244,7 +236,7 @@ class _Scan:
         elif meaning == "fraction" and self.text.startswith((" of ", " the "), end):
             self._fraction_word(FRACTION_WORDS[word], start, end)
         elif meaning == "multiple" and OPERAND_FOLLOWS.match(self.text, end):
-            self._add("n", start, end, MULTIPLYING_WORDS[word])
+            self._add("number", start, end, MULTIPLYING_WORDS[word])
             self._add("*", end, end)
         else:
             self.gap += 1
@@ -254,8 +246,8 @@ class _Scan:
         return OPERATOR_WORDS[word] == "=" or WORD_OPERAND_FOLLOWS.match(self.text, end) is not None
 
     def _is_share(self) -> bool:
-        """Whether the number just read is a part of something: `20%`, `half`, `3/4`."""
-        if self._previous() != "n":
+        """Whether the last number is a part of something: `20%`, `half`, `3/4`."""
+        if self._previous() != "number":
             return False
         last = self.tokens[-1]
         return (
@@ -265,39 +257,41 @@ class _Scan:
         )
 
     def _number_word(self, value: Ratio, start: int, end: int) -> None:
-        last = self.tokens[-1] if self._previous() == "n" else None
+        last = self.tokens[-1] if self._previous() == "number" else None
         if last is not None and value[0] in _SCALES:
             scaled = reduced((last.value[0] * value[0], last.value[1]))
             self.tokens[-1] = last._replace(end=end, value=scaled, name=last.name or "scaled")
         elif last is not None and last.name == "word" and last.value[0] % 10 == 0 and 0 < value[0] < 10:
             self.tokens[-1] = last._replace(end=end, value=(last.value[0] + value[0], 1))
         else:
-            self._add("n", start, end, value, "word")
+            self._add("number", start, end, value, "word")
 
     def _fraction_word(self, value: Ratio, start: int, end: int) -> None:
-        last = self.tokens[-1] if self._previous() == "n" else None
+        last = self.tokens[-1] if self._previous() == "number" else None
         if last is not None and last.name == "word":
             self.tokens[-1] = last._replace(
                 end=end, value=reduced((last.value[0], value[1])), name="fraction"
             )
         else:
-            self._add("n", start, end, value, "fraction")
+            self._add("number", start, end, value, "fraction")
 
     def _letter(self, letter: str, start: int, end: int) -> None:
-        touches_number = bool(self.tokens) and self.tokens[-1].end == start and self.tokens[-1].kind in "n)"
+        touches_number = (
+            bool(self.tokens) and self.tokens[-1].end == start and self.tokens[-1].kind in _OPERAND_ENDS
+        )
         if letter == "π":
             if touches_number:
                 self._add("*", start, start)
-            self._add("n", start, end, PI, "pi")
+            self._add("number", start, end, PI, "pi")
         elif letter == "x" and self._follows_operand() and OPERAND_FOLLOWS.match(self.text, end):
             self._add("*", start, end)
         elif not touches_number and self._is_plain_word(letter, start, end):
             self.gap += 1
         else:
-            self._add("v", start, end, name=letter)
+            self._add("unknown", start, end, name=letter)
 
     def _is_plain_word(self, letter: str, start: int, end: int) -> bool:
-        """An article, or a unit after a slash that was no operator (`15 ml/g`)."""
+        """An article, or a unit after a slash that is not an operator (`15 ml/g`)."""
         if self.text[start - 1 : start] == "/" and not (self.tokens and self.tokens[-1].end == start):
             return True
         return letter in _ARTICLES and TOUCHES_OPERATOR.match(self.text, max(start - 1, 0), end + 1) is None
@@ -314,18 +308,18 @@ class _Scan:
             self._close_remark(end)
         elif symbol != "~":
             if kind == "(" and self._continues_word(start):
-                self._add("v", start, start, name=f"function-{start}")
+                self._add("unknown", start, start, name=f"function-{start}")
             self._add(kind, start, end)
 
     def _previous_kind(self) -> str:
         return self.tokens[-1].kind if self.tokens else ""
 
     def _close_remark(self, end: int) -> None:
-        """`1 (Mary) + 2` names the one; `.15(number of minutes)` multiplies by something unknown."""
+        """`1 (Mary) + 2` is a label; `.15(number of minutes)` multiplies by an unknown."""
         bracket = self.tokens.pop()
         if self.tokens and self.tokens[-1].end == bracket.start:
             self.gap = 0
-            self._add("v", bracket.start, end, name="remark")
+            self._add("unknown", bracket.start, end, name="remark")
         else:
             self.gap += bracket.gap
 
@@ -334,7 +328,7 @@ class _Scan:
             self._add(")", start, end)
             self._add(")", start, end)
         elif symbol == "√":
-            self._add("v", start, end, name="root")
+            self._add("unknown", start, end, name="root")
         elif symbol == "\x1f":
             self._add("/", start, end)
             self._add("(", start, end)
@@ -342,12 +336,12 @@ class _Scan:
             self._vulgar_fraction(VULGAR_FRACTIONS[symbol], start, end)
 
     def _vulgar_fraction(self, value: Ratio, start: int, end: int) -> None:
-        last = self.tokens[-1] if self._previous() == "n" else None
+        last = self.tokens[-1] if self._previous() == "number" else None
         if last is not None and start - last.end <= 1 and last.value[1] == 1:
             value = (last.value[0] * value[1] + value[0], value[1])
             self.tokens[-1] = last._replace(end=end, value=value, name="fraction")
         else:
-            self._add("n", start, end, value, "fraction")
+            self._add("number", start, end, value, "fraction")
 
     def _is_not_an_operator(self, kind: str, start: int, end: int) -> bool:
         """Hyphens in words, slashes in units (`miles/hour`), bullets at the start of a line."""

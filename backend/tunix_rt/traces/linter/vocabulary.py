@@ -1,13 +1,16 @@
-"""Number words, operators, units' spellings and the patterns that find them."""
+"""Number words, operator words and abbreviations, the patterns that find them, and the tokens they become."""
 
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from tunix_rt.traces.linter.rationals import Ratio, reduced
 
-SYMBOLS = {
+TokenKind = Literal["number", "unknown", "(", ")", "+", "-", "*", "/", "^", "=", "~", "implied"]
+"""The equalities are `=` (stated), `~` (approximate) and `implied` ("is", "for a total of")."""
+
+SYMBOLS: dict[str, TokenKind] = {
     "+": "+", "-": "-", "−": "-", "–": "-", "*": "*", "×": "*", "✕": "*", "·": "*", "⋅": "*", "∙": "*",
     "∗": "*", "/": "/", "÷": "/", "^": "^", "(": "(", ")": ")", "=": "=", "≈": "~", "≅": "~", "~": "~",
 }  # fmt: skip
@@ -17,15 +20,17 @@ VULGAR_FRACTIONS: dict[str, Ratio] = {
     "⅘": (4, 5), "⅙": (1, 6), "⅚": (5, 6), "⅛": (1, 8), "⅜": (3, 8), "⅝": (5, 8), "⅞": (7, 8),
 }  # fmt: skip
 
-NUMBER_WORDS: dict[str, Ratio] = {
-    "zero": (0, 1), "one": (1, 1), "two": (2, 1), "three": (3, 1), "four": (4, 1), "five": (5, 1),
-    "six": (6, 1), "seven": (7, 1), "eight": (8, 1), "nine": (9, 1), "ten": (10, 1), "eleven": (11, 1),
-    "twelve": (12, 1), "thirteen": (13, 1), "fourteen": (14, 1), "fifteen": (15, 1), "sixteen": (16, 1),
-    "seventeen": (17, 1), "eighteen": (18, 1), "nineteen": (19, 1), "twenty": (20, 1), "thirty": (30, 1),
-    "forty": (40, 1), "fifty": (50, 1), "sixty": (60, 1), "seventy": (70, 1), "eighty": (80, 1),
-    "ninety": (90, 1), "hundred": (100, 1), "thousand": (1000, 1), "million": (1_000_000, 1),
-    "billion": (1_000_000_000, 1),
-}  # fmt: skip
+_BELOW_TWENTY = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+    " sixteen seventeen eighteen nineteen"
+)
+SMALL_NUMBERS = {word: value for value, word in enumerate(_BELOW_TWENTY.split())}
+TENS = {
+    word: 10 * value
+    for value, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), start=2)
+}
+SCALES = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9}
+NUMBER_WORDS: dict[str, Ratio] = {word: (value, 1) for word, value in (SMALL_NUMBERS | TENS | SCALES).items()}
 
 FRACTION_WORDS: dict[str, Ratio] = {
     "half": (1, 2), "third": (1, 3), "quarter": (1, 4), "fourth": (1, 4), "fifth": (1, 5), "sixth": (1, 6),
@@ -40,7 +45,7 @@ MULTIPLE_WORDS: dict[str, Ratio] = {
     "single": (1, 1), "once": (1, 1), "both": (2, 1), "halved": (1, 2), "halves": (1, 2), "dozens": (12, 1),
 }  # fmt: skip
 
-OPERATOR_WORDS = {
+OPERATOR_WORDS: dict[str, TokenKind] = {
     "plus": "+", "minus": "-", "times": "*", "multiplied": "*", "divided": "/", "equals": "=", "equal": "=",
     "equalled": "=", "equaled": "=",
 }  # fmt: skip
@@ -52,15 +57,16 @@ APPROXIMATION_WORDS = (
     "about", "approx", "around", "round", "nearest", "nearly", "almost", "roughly", "≈", "whole", "remain",
     "left over", "leftover",
 )  # fmt: skip
-"""Where one of these appears, a result may be off by less than one unit of its last digit."""
+"""Near one of these, a result may be off by less than one unit of its last digit."""
 
 CONJUNCTIONS = frozenset("because so then since therefore thus hence but if when while".split())
-"""Words that begin another statement: no expression reaches across them."""
+"""Words that start another statement: no expression extends across them."""
 
 COMPOUNDS: dict[str, Ratio] = {
-    f"{tens}-{units}": (NUMBER_WORDS[tens][0] + NUMBER_WORDS[units][0], 1)
-    for tens in ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-    for units in ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+    f"{tens}-{units}": (tens_value + units_value, 1)
+    for tens, tens_value in TENS.items()
+    for units, units_value in SMALL_NUMBERS.items()
+    if 0 < units_value < 10
 } | {
     f"{count}-{part}": reduced((NUMBER_WORDS[count][0], share[1]))
     for count in ("one", "two", "three", "four", "five", "seven", "nine")
@@ -78,7 +84,7 @@ _WORDS_WITH_MEANING = (
 
 
 def _any_of(words: Iterable[str]) -> str:
-    """A pattern for any of the words that looks at each letter once: it runs at every word of a text.
+    """A pattern for any of the words that inspects each letter once, because it runs at every word of a text.
 
     Example:
         "ten", "two", "twenty" -> "t(?:en|w(?:enty|o))"
@@ -93,45 +99,36 @@ def _any_of(words: Iterable[str]) -> str:
 
 
 def _scanner(letter: str) -> re.Pattern[str]:
-    """The pattern that finds the pieces of a text one after the other, and the spaces after each.
+    """The pattern that matches the parts of a text one after the other, each with the spaces after it.
 
-    An empty group marks the end of most pieces: a branch that begins with its characters, and not with a
-    group, is ruled out by its first character.
+    The name of the last matched group says which part it is. Most groups are empty and end their branch:
+    the regex engine rejects a branch that starts with a character, not a group, by that character.
     """
     rest_of_word = rf"(?:['’&]{letter}+|-{letter}{{2,}})*+"
-    pieces = (
+    parts = (
         # A number, and what is attached to it: percent, a time or ratio, decimal comma, ordinal, version.
-        r"(\d(?:\d{0,2}(?:,\d{3})+(?!\d)|\d*+)(?:\.\d+)?(?:e[+-]?\d{1,3}(?![\da-z]))?|\.\d+)"
-        r"((?:\.\.\.|…)?\s?%(?!\s?\d)|\.\.\.|…|\spercent\b|:\d+(?::\d+)*|,\d[\d.,]*"
+        r"(?P<number>\d(?:\d{0,2}(?:,\d{3})+(?!\d)|\d*+)(?:\.\d+)?(?:e[+-]?\d{1,3}(?![\da-z]))?|\.\d+)"
+        r"(?P<suffix>(?:\.\.\.|…)?\s?%(?!\s?\d)|\.\.\.|…|\spercent\b|:\d+(?::\d+)*|,\d[\d.,]*"
         r"|(?:st|nd|rd|th)s?\b|\.\d[\d.,]*)?",
         # A run of plain words, in one match because most of a text is that.
-        rf"(?:(?!{_any_of(_WORDS_WITH_MEANING)}\b){letter}{{2,}}+{rest_of_word}\s?)++()",
-        r"[-+*/^()=≈≅~×✕·⋅∙∗÷−–√½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞\x1e\x1f](?!(?<=\*)\*)()",
-        r"[.,;:!?\n|\[\]{}\"“”…—→⇒>]()",
+        rf"(?:(?!{_any_of(_WORDS_WITH_MEANING)}\b){letter}{{2,}}+{rest_of_word}\s?)++(?P<plain_words>)",
+        r"[-+*/^()=≈≅~×✕·⋅∙∗÷−–√½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞\x1e\x1f](?!(?<=\*)\*)(?P<symbol>)",
+        r"[.,;:!?\n|\[\]{}\"“”…—→⇒>](?P<stop>)",
         # An implied equality: "is" and the like, right before a number.
-        rf"{_any_of(_IMPLYING | {'total of'})}\b(?=\s(?:only\s|just\s|about\s|you\s|us\s)?[$€£¢]?[\d.])()",
+        rf"{_any_of(_IMPLYING | {'total of'})}\b"
+        r"(?=\s(?:only\s|just\s|about\s|you\s|us\s)?[$€£¢]?[\d.])(?P<implied>)",
         # Any other word; an abbreviated unit keeps its dot, so that it does not end the expression.
-        rf"(?:{_any_of(_ABBREVIATIONS)}\.(?=\s*[*/+=x×÷)\-a-z])|{letter}+{rest_of_word})()",
-        r"(?<=[\d)])\*\*(?=[\d(])()",
-        # Markdown and tags say nothing.
+        rf"(?:{_any_of(_ABBREVIATIONS)}\.(?=\s*[*/+=x×÷)\-a-z])|{letter}+{rest_of_word})(?P<word>)",
+        r"(?<=[\d)])\*\*(?=[\d(])(?P<power>)",
+        # Markdown and tags are skipped.
         r"\*\*+|</?\w[^<>]{0,40}>",
     )
-    return re.compile(f"(?:{'|'.join(pieces)}) *+")
+    return re.compile(f"(?:{'|'.join(parts)}) *+")
 
 
 SCANNER = _scanner(r"[^\W\d_]")
 ASCII_SCANNER = _scanner("[a-z]")
-"""Finds the same in a lower-case ASCII text, faster."""
-(
-    NUMBER,
-    TAIL,
-    PLAIN_WORDS_END,
-    SYMBOL_ENDS,
-    STOP_ENDS,
-    IMPLIED_ENDS,
-    WORD_ENDS,
-    POWER_ENDS,
-) = range(1, 9)
+"""Matches the same parts of a lower-case ASCII text, faster."""
 OPERAND_FOLLOWS = re.compile(r"\s*[$€£¢(]*\s*(?:[\d(½⅓⅔¼¾]|\.\d|the \d)")
 WORD_OPERAND_FOLLOWS = re.compile(
     rf"\s(?:by |by the |the )?(?:[$€£¢(]*[\d.(½⅓⅔¼¾]|(?:{'|'.join(NUMBER_WORDS)})\b)"
@@ -144,24 +141,22 @@ BREAK = 99
 
 
 class Token(NamedTuple):
-    """A piece of a calculation, with its place in the text.
+    """A part of a calculation, with its position in the text."""
 
-    Kinds: `n` number, `v` unknown, `(`, `)`, the operators `+ - * / ^`, and the equalities `=` (stated),
-    `~` (approximate) and `i` (implied: "is", "for a total of").
-    """
-
-    kind: str
+    kind: TokenKind
     start: int
     end: int
     gap: int = 0
+    """Words between this token and the one before it; at least `BREAK` across punctuation."""
     value: Ratio = (0, 1)
     """In lowest terms, so that equal numbers are equal tuples."""
     decimals: int = 0
     is_percent: bool = False
     name: str = ""
+    """The name of an unknown, or the spelling of a number: `word`, `fraction`, `scaled`, `pi`."""
 
 
-@lru_cache(maxsize=4096)  # a text says the same small numbers again and again
+@lru_cache(maxsize=4096)  # texts repeat the same small numbers
 def read_number(digits: str) -> tuple[Ratio, int]:
     """The value of a number as written, and how many decimals it was written with.
 

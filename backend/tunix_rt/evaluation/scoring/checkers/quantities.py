@@ -5,20 +5,12 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import NamedTuple
 
-_SMALL = {
-    word: value
-    for value, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
-        " sixteen seventeen eighteen nineteen".split()
-    )
-}
-_TENS = {
-    word: 10 * value
-    for value, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), start=2)
-}
-SCALES = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
-_DIGIT = "|".join(word for word, value in _SMALL.items() if 0 < value < 10)
-_BELOW_100 = rf"(?:(?:{'|'.join(_TENS)})(?:[ -](?:{_DIGIT}))?|(?:{'|'.join(_SMALL)}))\b"
+from tunix_rt.traces.linter import vocabulary
+from tunix_rt.traces.linter.vocabulary import SMALL_NUMBERS, TENS
+
+SCALES = vocabulary.SCALES | {"trillion": 10**12}
+_DIGIT = "|".join(word for word, value in SMALL_NUMBERS.items() if 0 < value < 10)
+_BELOW_100 = rf"(?:(?:{'|'.join(TENS)})(?:[ -](?:{_DIGIT}))?|(?:{'|'.join(SMALL_NUMBERS)}))\b"
 _BELOW_1000 = rf"(?:{_BELOW_100}(?: hundred(?:(?: and)? {_BELOW_100})?)?)\b"
 # A scale word alone belongs to digits before it (`3 million`), so a run begins with a smaller word.
 _RUN = re.compile(
@@ -56,8 +48,8 @@ def words_as_digits(text: str) -> str:
 def _value(run: str) -> int:
     total = group = 0
     for word in _SPLIT.split(run.lower()):
-        if word in _SMALL or word in _TENS:
-            group += _SMALL.get(word, 0) + _TENS.get(word, 0)
+        if word in SMALL_NUMBERS or word in TENS:
+            group += SMALL_NUMBERS.get(word, 0) + TENS.get(word, 0)
         elif word == "hundred":
             group *= 100
         elif word in SCALES:
