@@ -174,10 +174,14 @@ _BY_EXIT_CODE: dict[int, type[TunixRTError]] = {
 _SHOWN_CHARS = 1_000
 
 
+def error_fields(error: TunixRTError) -> dict[str, str]:
+    """The JSON object of an error, the same on stderr, in the API and between processes."""
+    return {"detail": error.detail, "next_step": error.next_step, "code": error.code}
+
+
 def print_child_error(error: TunixRTError) -> None:
-    """Say what is wrong in the shape that `child_error` reads; `tunix-rt … --json` does the same."""
-    shape = {"detail": error.detail, "next_step": error.next_step, "code": error.code}
-    sys.stderr.write(json.dumps(shape, ensure_ascii=False) + "\n")
+    """Print the error to stderr as the JSON line that `child_error` reads; `tunix-rt … --json` does too."""
+    sys.stderr.write(json.dumps(error_fields(error), ensure_ascii=False) + "\n")
 
 
 def child_error(what: str, exit_code: int, stderr: str) -> TunixRTError:

@@ -11,9 +11,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tunix_rt.base.settings import Settings
+if TYPE_CHECKING:  # logs are imported before the settings are loaded, and pydantic takes 0.1 s
+    from tunix_rt.base.settings import Settings
 
 HIDDEN = "***"
 _MIN_SECRET_CHARS = 6
@@ -61,7 +62,7 @@ request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 """Of the request that is being answered."""
 
 
-def configure_logs(settings: Settings) -> None:
+def configure_logs(settings: "Settings") -> None:
     """Send the log of this process to standard error, in the format that the settings name."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines() if settings.log_format == "json" else TextLines())

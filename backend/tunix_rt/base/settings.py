@@ -12,11 +12,11 @@ runs/<run_id>/checkpoints/<step>/  model/              whole directories
 runs/<run_id>/run_manifest.json                        written last
 """
 
+import os
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, SecretStr, ValidationError, field_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 
 from tunix_rt.base.errors import InvalidInputError
 
@@ -25,12 +25,27 @@ EVALSETS = "evalsets"
 """Name of the directory of eval sets, beside `datasets`."""
 
 
-class Settings(BaseSettings):
-    """Where things are and how large they may be."""
+_PREFIX = "tunix_rt_"
 
-    model_config = SettingsConfigDict(
-        env_prefix="TUNIX_RT_", extra="forbid", frozen=True, use_attribute_docstrings=True
-    )
+
+class Settings(BaseModel):
+    """Locations, limits and defaults: arguments first, then `TUNIX_RT_*` variables, then the defaults here.
+
+    The variables are read here because pydantic-settings takes 0.13 s to import, more than pydantic itself,
+    and every command needs the settings.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    def __init__(self, **values: Any) -> None:
+        environment = {
+            name.lower().removeprefix(_PREFIX): value
+            for name, value in os.environ.items()
+            if name.lower().startswith(_PREFIX)
+        }
+        super().__init__(
+            **{name: environment[name] for name in type(self).model_fields if name in environment} | values
+        )
 
     home: Path = Path("~/.tunix-rt")
     """Directory of the database, datasets, runs, evaluations and models."""
@@ -44,7 +59,7 @@ class Settings(BaseSettings):
     """Largest uploaded file."""
     host: str = "127.0.0.1"
     """Address that `tunix-rt up` listens on; without an access token only loopback is allowed."""
-    allowed_hosts: Annotated[tuple[str, ...], NoDecode] = ()
+    allowed_hosts: tuple[str, ...] = ()
     """Names under which the server may be called, separated by commas; those of loopback always may."""
     require_token: bool = False
     """Ask for an access token on loopback too, as behind a reverse proxy."""

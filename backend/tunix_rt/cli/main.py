@@ -1,10 +1,14 @@
 """The whole command tree as data, lazily imported; exit codes."""
 
+import gc
+import os
 import sys
 import traceback
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from types import TracebackType
 from typing import Annotated, Any
 
@@ -15,8 +19,8 @@ from typer.main import get_command_from_info
 from typer.models import CommandInfo
 
 from tunix_rt import __version__
-from tunix_rt.base.errors import StorageError, TunixRTError
-from tunix_rt.base.files.atomic import FULL_DISK_ERRORS
+from tunix_rt.base.errors import StorageError, TunixRTError, error_fields
+from tunix_rt.base.files.atomic import FULL_DISK_ERRORS, write_json_atomically
 from tunix_rt.base.logs import redacted
 from tunix_rt.base.terminal.output import note, print_error, say, write_no_more
 
@@ -288,9 +292,11 @@ def _group(name: str, group: Group) -> Any:
 
 
 def _command(name: str, command: Command) -> Any:
-    module, function = command.function.split(":")
+    module_name, function = command.function.split(":")
+    module = import_module(module_name)
+    gc.enable()  # `main` disabled it: importing creates no garbage
     return get_command_from_info(
-        CommandInfo(name=name, callback=getattr(import_module(module), function), hidden=command.is_hidden),
+        CommandInfo(name=name, callback=getattr(module, function), hidden=command.is_hidden),
         pretty_exceptions_short=True,
         rich_markup_mode=RICH_MARKUP,
     )
@@ -372,15 +378,36 @@ def _print_bug(kind: type[BaseException], error: BaseException, where: Traceback
     sys.stderr.write(redacted("".join(traceback.format_exception(kind, error, where))))
 
 
+ERROR_FILE_VARIABLE = "TUNIX_RT_ERROR_FILE"
+"""Names the file that a worker reads when a child of its own fails."""
+
+
+def _write_error_file(error: TunixRTError) -> None:
+    path = os.environ.get(ERROR_FILE_VARIABLE)
+    if not path:
+        return
+    fields = error_fields(error) | {"detail": redacted(error.detail), "exit_code": error.exit_code}
+    with suppress(StorageError):  # the exit code and the output still report the error
+        write_json_atomically(Path(path), fields, what="writing the error file")
+
+
 def main() -> None:
-    """Run the command line; an error becomes its message, its next step and its exit code."""
+    """Run the command line; an error becomes its message, its next step and its exit code.
+
+    When `TUNIX_RT_ERROR_FILE` is set, the error is written to that file too.
+    """
+    # Of the 0.7 s that `traces list` took, 0.1 s went into collections while modules were imported and 0.2 s
+    # into those at exit, which skip what is frozen.
+    gc.disable()
     try:
         app()
     except TunixRTError as error:
         print_error(error, as_json="--json" in sys.argv)
+        _write_error_file(error)
         sys.exit(error.exit_code)
     finally:
-        # Now: typer has put a hook of its own there.
+        gc.freeze()
+        # Set here because typer installs a hook of its own.
         sys.excepthook = _print_bug
 
 

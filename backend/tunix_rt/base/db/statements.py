@@ -8,13 +8,16 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Column, Connection, Engine, Select, Table, func, select, table, text
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 from sqlalchemy.engine import Dialect
 
 from tunix_rt.base.db.engine import damaged, glancing
+
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql
 
 Row = tuple[Any, ...]
 
@@ -182,5 +185,10 @@ def insert_or_update(
     connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=changes))
 
 
-def _insert(connection: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
-    return sqlite.insert(table) if connection.dialect.name == "sqlite" else postgresql.insert(table)
+def _insert(connection: Connection, table: Table) -> "sqlite.Insert | postgresql.Insert":
+    if connection.dialect.name == "sqlite":
+        return sqlite.insert(table)
+    # Imported here: on SQLite nothing needs the other dialect, whose import takes 0.03 s.
+    from sqlalchemy.dialects import postgresql
+
+    return postgresql.insert(table)
