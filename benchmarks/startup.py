@@ -1,6 +1,6 @@
 """Measures how long `tunix-rt --help` and `tunix-rt traces list` take to start, and which modules they load.
 
-Each command runs once to fill the caches, then N times in an empty home. The bar applies to the wall time on an
+Each command runs once to fill the caches, then N times. The bar applies to the wall time on an
 idle machine; CPU time is printed beside it because it suffers less from other processes.
 
     python -m benchmarks.startup [--runs 15] [--json]

@@ -45,7 +45,7 @@ from tunix_rt.serving.routes import OpenAIErrors, preferences_router
 from tunix_rt.serving.routes import router as openai_router
 from tunix_rt.sweeps.routes import router as tuning_router
 from tunix_rt.system.demo import DemoProject
-from tunix_rt.system.doctor import KeptDiagnosis, examine
+from tunix_rt.system.doctor import CachedDiagnosis, examine
 from tunix_rt.system.routes import doctor_router, health_router
 from tunix_rt.system.routes import router as demo_router
 from tunix_rt.system.store import TokenRepository
@@ -119,7 +119,7 @@ def create_app(home: Home, access: Access | None = None) -> FastAPI:
     app.state.models = ModelPool(home.settings, process_starter(home.settings))
     app.state.measurements = Measurements(home)
     app.state.demo = DemoProject(home.settings)
-    app.state.doctor = KeptDiagnosis(partial(examine, home.settings))
+    app.state.doctor = CachedDiagnosis(partial(examine, home.settings))
     _add_checks(app, home, access)
     install_error_handlers(app)
     for router in ROUTERS:

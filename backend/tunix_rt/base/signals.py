@@ -33,7 +33,7 @@ class StopRequest:
     def __init__(self, stop_after_s: float | None = None) -> None:
         self.signal_number: int | None = None
         self.is_out_of_time = False
-        """Set by `look_at_the_clock` alone: nothing changes between two looks of the loop."""
+        """Set by `check_deadline` alone: nothing changes between two looks of the loop."""
         self._is_patient = False
         self._deadline_s = None if stop_after_s is None else time.monotonic() + stop_after_s
 
@@ -49,7 +49,7 @@ class StopRequest:
             return signal.Signals(self.signal_number).name
         return "out of time"
 
-    def look_at_the_clock(self) -> None:
+    def check_deadline(self) -> None:
         """Notice that the time is up."""
         self.is_out_of_time |= self._deadline_s is not None and time.monotonic() >= self._deadline_s
 

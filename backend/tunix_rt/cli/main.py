@@ -22,7 +22,7 @@ from tunix_rt import __version__
 from tunix_rt.base.errors import StorageError, TunixRTError, error_fields
 from tunix_rt.base.files.atomic import FULL_DISK_ERRORS, write_json_atomically
 from tunix_rt.base.logs import redacted
-from tunix_rt.base.terminal.output import note, print_error, say, write_no_more
+from tunix_rt.base.terminal.output import note, print_error, say, silence
 
 
 @dataclass(frozen=True)
@@ -325,12 +325,12 @@ class _Root(TyperGroup):
             note("interrupted; what was committed stays, running the same command again continues")
             raise typer.Exit(130) from error
         except BrokenPipeError as error:  # the reader (head, less) has seen enough
-            write_no_more(sys.stdout)
+            silence(sys.stdout)
             raise typer.Exit(0) from error
         except OSError as error:
             if error.errno not in FULL_DISK_ERRORS:
                 raise
-            write_no_more(sys.stdout)
+            silence(sys.stdout)
             raise StorageError(
                 f"The disk is full: {error}. What was committed stays.",
                 next_step="Free space where the output goes, or where TUNIX_RT_HOME is; then run it again.",

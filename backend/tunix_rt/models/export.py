@@ -16,7 +16,7 @@ from tunix_rt.base.files.atomic import (
     write_directory_atomically,
     write_json_atomically,
 )
-from tunix_rt.base.files.copies import PIECE_BYTES, copy_file, file_digest, stream_digest, zip_pieces
+from tunix_rt.base.files.copies import CHUNK_BYTES, copy_file, file_digest, stream_digest, zip_chunks
 from tunix_rt.base.home import Home
 from tunix_rt.engines.export import AskedFormat, ExportingEngine
 from tunix_rt.engines.generation.base import GeneratingEngine, Generator, GeneratorRequest, Prompt
@@ -124,13 +124,13 @@ def archived_tree(path: Path, tree: ModelTree) -> ModelTree:
 
 def _pieces(files: ModelStore, tree: ModelTree, card: str) -> Iterator[bytes]:
     entries = ((file.path, _checked_chunks(files, file)) for file in tree.files)
-    return zip_pieces(chain([(card_name(tree), [card.encode()])], entries))
+    return zip_chunks(chain([(card_name(tree), [card.encode()])], entries))
 
 
 def _checked_chunks(files: ModelStore, file: ModelFile) -> Iterator[bytes]:
     digest = hashlib.sha256()
     with files.blob(file.sha256).open("rb") as blob:
-        while chunk := blob.read(PIECE_BYTES):
+        while chunk := blob.read(CHUNK_BYTES):
             digest.update(chunk)
             yield chunk
     if digest.hexdigest() != file.sha256:

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tunix_rt.base.errors import ServingError, TunixRTError
 from tunix_rt.base.http.errors import ANY_REQUEST, ErrorBody, error_responses, status_of
 from tunix_rt.base.http.routing import CheckedRoute, Limit, Offset, OpenHome
-from tunix_rt.base.http.transfers import download, spooled, unless_gone
+from tunix_rt.base.http.transfers import download, spooled, cancel_on_disconnect
 from tunix_rt.serving import preferences as preference_service
 from tunix_rt.serving.completions import Asked, complete, stream
 from tunix_rt.serving.names import find_served, list_served, served
@@ -165,7 +165,7 @@ async def create_chat_completion(
     """
     if asked.request.stream:
         return await _streamed(request, stream(models, asked))
-    completion = await unless_gone(request, complete(models, asked))
+    completion = await cancel_on_disconnect(request, complete(models, asked))
     return completion or Response(status_code=_NOBODY_LISTENS)
 
 
@@ -179,7 +179,7 @@ async def _streamed(request: Request, chunks: AsyncGenerator[ChatCompletionChunk
     async def first_chunk() -> ChatCompletionChunk:
         return await anext(chunks)
 
-    first = await unless_gone(request, first_chunk())
+    first = await cancel_on_disconnect(request, first_chunk())
     if first is None:
         return Response(status_code=_NOBODY_LISTENS)
     events = _events(request, first, chunks)

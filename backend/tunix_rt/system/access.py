@@ -47,7 +47,7 @@ def revoke_token(tokens: TokenRepository, token_id: str) -> ApiToken:
     return tokens.revoke(token_id, datetime.now(UTC))
 
 
-def standing_of(token: ApiToken) -> Literal["valid", "revoked", "expired"]:
+def token_status(token: ApiToken) -> Literal["valid", "revoked", "expired"]:
     """What has become of a token."""
     if token.revoked_at is not None:
         return "revoked"

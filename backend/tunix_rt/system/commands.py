@@ -23,7 +23,7 @@ from tunix_rt.engines.parity.check import (
 from tunix_rt.engines.training.types import RunManifest
 from tunix_rt.evaluation.views import EvaluationBar
 from tunix_rt.runs.views import TrainingView
-from tunix_rt.system.access import adopt_token, create_token, revoke_token, standing_of
+from tunix_rt.system.access import adopt_token, create_token, revoke_token, token_status
 from tunix_rt.system.backup import make_backup, restore_backup
 from tunix_rt.system.demo import (
     DEMO_DEVICE,
@@ -320,7 +320,7 @@ def list_(as_json: JsonFlag = False) -> None:
     with opened_home() as home:
         found = TokenRepository(home.database).list()
     if as_json:
-        print_json({"data": [{**token.to_json(), "standing": standing_of(token)} for token in found]})
+        print_json({"data": [{**token.to_json(), "standing": token_status(token)} for token in found]})
     elif found:
         columns = ("id", "name", "scope", "standing", "made", "expires", "last used")
         print_table(columns, [_row(token) for token in found])
@@ -341,4 +341,4 @@ def revoke(
 def _row(token: ApiToken) -> tuple[object, ...]:
     moments = (token.created_at, token.expires_at, token.last_used_at)
     texts = [None if moment is None else f"{moment:%Y-%m-%d %H:%M}" for moment in moments]
-    return token.token_id, token.name, token.scope, standing_of(token), *texts
+    return token.token_id, token.name, token.scope, token_status(token), *texts

@@ -248,7 +248,7 @@ class Examination(Record):
     diagnosis: Diagnosis
 
 
-class KeptDiagnosis:
+class CachedDiagnosis:
     """Examines once for everybody who asks; whoever waits for the same examination gets the same."""
 
     def __init__(self, examine: Callable[[], Diagnosis]) -> None:

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, Query, Request, status
 from tunix_rt.base.http.errors import error_responses
 from tunix_rt.base.http.routing import OpenHome, ThreadedRoute
 from tunix_rt.system.demo import DemoProject, DemoState
-from tunix_rt.system.doctor import Examination, KeptDiagnosis
+from tunix_rt.system.doctor import Examination, CachedDiagnosis
 from tunix_rt.system.health import Health, check_health
 
 router = APIRouter(prefix="/api/demo", tags=["demo"], responses=error_responses())
@@ -38,14 +38,14 @@ def make_demo(demo: Demo) -> DemoState:
 doctor_router = APIRouter(prefix="/api/doctor", tags=["doctor"], responses=error_responses())
 
 
-async def _doctor(request: Request) -> KeptDiagnosis:
-    doctor: KeptDiagnosis = request.app.state.doctor
+async def _doctor(request: Request) -> CachedDiagnosis:
+    doctor: CachedDiagnosis = request.app.state.doctor
     return doctor
 
 
 @doctor_router.get("", response_model_exclude_none=True)
 def get_diagnosis(
-    doctor: Annotated[KeptDiagnosis, Depends(_doctor)],
+    doctor: Annotated[CachedDiagnosis, Depends(_doctor)],
     fresh: Annotated[bool, Query(description="examine again, also when that was a moment ago")] = False,
 ) -> Examination:
     """The machine, its engines and devices, and what is wrong with them; takes seconds the first time."""

@@ -105,7 +105,7 @@ def reading(engine: Engine) -> Iterator[Connection]:
 
 
 @contextmanager
-def glancing(engine: Engine) -> Iterator[Connection]:
+def autocommit(engine: Engine) -> Iterator[Connection]:
     """A connection for a small read. Its statements may see different moments.
 
     No transaction is begun and ended around them, which would take as long as they do.

@@ -14,7 +14,7 @@ from sqlalchemy import Column, Connection, Engine, Select, Table, func, select, 
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.engine import Dialect
 
-from tunix_rt.base.db.engine import damaged, glancing
+from tunix_rt.base.db.engine import damaged, autocommit
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
@@ -107,7 +107,7 @@ class QuickRead:
             return self._ask_driver(engine, values)
         except engine.dialect.loaded_dbapi.Error:
             # The connection may be dead: the long way takes another one, and says what is wrong.
-            with glancing(engine) as connection:
+            with autocommit(engine) as connection:
                 return [tuple(row) for row in connection.execute(self._statement, values)]
 
     def _ask_driver(self, engine: Engine, values: Values) -> list[tuple[Any, ...]]:

@@ -57,13 +57,13 @@ def _shares_blocks(source: IO[bytes], target: IO[bytes]) -> bool:
 
 # Every archive of the same content is the same, whenever it is made.
 _TIME = (1980, 1, 1, 0, 0, 0)
-PIECE_BYTES = 1 << 20
+CHUNK_BYTES = 1 << 20
 
 Entry = tuple[str, Iterable[bytes]]
 """Path in the archive, and the pieces of the file."""
 
 
-def zip_pieces(entries: Iterable[Entry]) -> Iterator[bytes]:
+def zip_chunks(entries: Iterable[Entry]) -> Iterator[bytes]:
     """The pieces of the archive, stored without packing: weights hardly become smaller."""
     sink = _Sink()
     with zipfile.ZipFile(sink, "w", zipfile.ZIP_STORED) as archive:

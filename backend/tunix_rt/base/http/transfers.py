@@ -27,7 +27,7 @@ from tunix_rt.base.http.errors import error_response
 T = TypeVar("T")
 
 
-async def unless_gone(request: Request, work: Coroutine[Any, Any, T]) -> T | None:
+async def cancel_on_disconnect(request: Request, work: Coroutine[Any, Any, T]) -> T | None:
     """The result of the work; None, and the work is cancelled, when the client leaves first."""
     working = asyncio.create_task(work)
     leaving = asyncio.create_task(_left(request))
@@ -197,7 +197,7 @@ def download(file: IO[bytes], name: str, media_type: str) -> StreamingResponse:
     return StreamingResponse(chunks(file), media_type=media_type, headers=headers)
 
 
-def pieces_response(pieces: Iterator[bytes], media_type: str) -> Response:
+def chunked_response(pieces: Iterator[bytes], media_type: str) -> Response:
     """An answer of at least one piece: sent at once when there are no more, else as they come."""
     first, second = next(pieces), next(pieces, None)
     if second is None:

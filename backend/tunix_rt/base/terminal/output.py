@@ -40,7 +40,7 @@ class StandardError:
         try:
             return stream.write(text)
         except OSError:
-            write_no_more(stream)
+            silence(stream)
             return len(text)
 
     def flush(self) -> None:
@@ -49,7 +49,7 @@ class StandardError:
         try:
             stream.flush()
         except OSError:
-            write_no_more(stream)
+            silence(stream)
 
     def isatty(self) -> bool:
         """Whether a person looks."""
@@ -71,7 +71,7 @@ class StandardError:
         return stream
 
 
-def write_no_more(stream: TextIO) -> None:
+def silence(stream: TextIO) -> None:
     """Let a stream that fails lead nowhere. Python would try again, and fail, when it exits."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 

@@ -137,7 +137,7 @@ def _validated(parts: LoopParts, position: Position) -> Position:
 def _look_at_the_clock(parts: LoopParts, position: Position) -> None:
     # A run with its last step behind it is exported, however late it is.
     if not _is_over(parts, position):
-        parts.stop.look_at_the_clock()
+        parts.stop.check_deadline()
 
 
 def _is_over(parts: LoopParts, position: Position) -> bool:

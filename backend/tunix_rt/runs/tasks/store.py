@@ -9,7 +9,7 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, Connection, Engine, Row, delete, func, insert, not_, or_, select, update
 
-from tunix_rt.base.db.engine import glancing, reading, writing
+from tunix_rt.base.db.engine import autocommit, reading, writing
 from tunix_rt.base.db.schema import tasks
 from tunix_rt.base.errors import ConflictError, NotFoundError
 from tunix_rt.engines.training.types import RunFailure, RunStatus
@@ -82,7 +82,7 @@ class TaskRepository:
 
     def get(self, task_id: UUID) -> Task:
         """The task with this id, or NotFoundError."""
-        with glancing(self._engine) as connection:
+        with autocommit(self._engine) as connection:
             return task_of(_row(connection, task_id))
 
     def list(self, criteria: TaskFilter, *, limit: int, offset: int) -> TaskPage:
@@ -197,7 +197,7 @@ class TaskRepository:
 
     def _is_any_queued(self) -> bool:
         """Asked without a lock: workers look here before every run that they take."""
-        with glancing(self._engine) as connection:
+        with autocommit(self._engine) as connection:
             return connection.execute(_ANY_QUEUED).first() is not None
 
     def _held(self, lease: Lease, change: Callable[[Connection, Row[Any]], None]) -> bool:
