@@ -69,7 +69,7 @@ def test_a_shorter_session_stops_earlier_and_spaces_checkpoints(tmp_path: Path) 
 
 def test_a_later_session_fetches_what_the_one_before_left(tmp_path: Path) -> None:
     made = written_notebook(
-        tmp_path, "lora_gemma_2b", sets=("training.batch_size=8",), goes_on_from="me/my-training"
+        tmp_path, "lora_gemma_2b", sets=("training.batch_size=8",), continues_from="me/my-training"
     )
     assert "%%bash\ncp --recursive /kaggle/input/my-training/runs /kaggle/working" in code_cells(made.text)
     assert json.loads(made.text)["metadata"]["tunix_rt"]["kernel_sources"] == ["me/my-training"]
@@ -96,7 +96,7 @@ def test_no_notebook_is_written_for_what_does_not_fit(tmp_path: Path) -> None:
     [
         ({"target": "h200"}, "no 'h200'"),
         ({"hours": 0.0}, "some hours"),
-        ({"goes_on_from": "my-training"}, "not the address"),
+        ({"continues_from": "my-training"}, "not the address"),
         ({"sets": ("data.dataset=null",)}, "names no dataset"),
     ],
 )

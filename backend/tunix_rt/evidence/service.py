@@ -8,7 +8,7 @@ from typing import IO
 
 from tunix_rt.base.errors import DataError, NotFoundError
 from tunix_rt.base.files.atomic import storage_errors
-from tunix_rt.base.files.copies import zip_chunks
+from tunix_rt.base.files.copies import stream_zip
 from tunix_rt.base.records import Count, Pagination, Record, pagination
 from tunix_rt.base.settings import Settings
 from tunix_rt.engines.training.types import RunStatus
@@ -89,7 +89,7 @@ def iter_verification_of(settings: Settings, evidence_id: str) -> Iterator[Verif
 
 def evidence_zip(settings: Settings, evidence_id: str) -> Iterator[bytes]:
     """The pieces of a bundle's zip, made while it is sent; NotFoundError at once."""
-    return zip_chunks(bundle_entries(_bundle_dir(settings, evidence_id)))
+    return stream_zip(bundle_entries(_bundle_dir(settings, evidence_id)))
 
 
 def open_file(settings: Settings, evidence_id: str, path: str) -> IO[bytes]:

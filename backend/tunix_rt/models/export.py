@@ -16,7 +16,7 @@ from tunix_rt.base.files.atomic import (
     write_directory_atomically,
     write_json_atomically,
 )
-from tunix_rt.base.files.copies import CHUNK_BYTES, copy_file, file_digest, stream_digest, zip_chunks
+from tunix_rt.base.files.copies import CHUNK_BYTES, copy_file, file_digest, stream_digest, stream_zip
 from tunix_rt.base.home import Home
 from tunix_rt.engines.export import AskedFormat, ExportingEngine
 from tunix_rt.engines.generation.base import GeneratingEngine, Generator, GeneratorRequest, Prompt
@@ -124,7 +124,7 @@ def archived_tree(path: Path, tree: ModelTree) -> ModelTree:
 
 def _pieces(files: ModelStore, tree: ModelTree, card: str) -> Iterator[bytes]:
     entries = ((file.path, _checked_chunks(files, file)) for file in tree.files)
-    return zip_chunks(chain([(card_name(tree), [card.encode()])], entries))
+    return stream_zip(chain([(card_name(tree), [card.encode()])], entries))
 
 
 def _checked_chunks(files: ModelStore, file: ModelFile) -> Iterator[bytes]:

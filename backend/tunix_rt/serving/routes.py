@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tunix_rt.base.errors import ServingError, TunixRTError
 from tunix_rt.base.http.errors import ANY_REQUEST, ErrorBody, error_responses, status_of
 from tunix_rt.base.http.routing import CheckedRoute, Limit, Offset, OpenHome
-from tunix_rt.base.http.transfers import download, spooled, cancel_on_disconnect
+from tunix_rt.base.http.transfers import cancel_on_disconnect, download, spooled
 from tunix_rt.serving import preferences as preference_service
 from tunix_rt.serving.completions import Asked, complete, stream
 from tunix_rt.serving.names import find_served, list_served, served

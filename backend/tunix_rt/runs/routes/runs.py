@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from tunix_rt.base.http.errors import ErrorBody, error_responses
 from tunix_rt.base.http.routing import CheckedRoute, Limit, Offset, OpenHome, ThreadedRoute, Word
-from tunix_rt.base.http.transfers import file_response, chunked_response
+from tunix_rt.base.http.transfers import chunked_response, file_response
 from tunix_rt.engines.training.types import RUN_ID_PATTERN, MetricsLine, RunStatus, ValidationLine
 from tunix_rt.runs import artifacts
 from tunix_rt.runs import service as controlling
