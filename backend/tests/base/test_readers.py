@@ -45,7 +45,7 @@ def rows_in(path: Path, file_type: FileType | None = None) -> list[FileRow]:
         (b'{"a": 1, "a": 2}', "'a' occurs twice"),
         (b'{"a": {"b" : 1, "b":2}}', "'b' occurs twice"),
         (b'{"a": "say \\"a\\": 1", "c": 1, "c": 2}', "'c' occurs twice"),
-        (b"{", "one object must stand on one line"),
+        (b"{", "each object must be on one line"),
         (b'{"a": 1} {"a": 2}', "trailing characters"),
     ],
 )

@@ -78,7 +78,7 @@ def test_a_later_session_fetches_what_the_one_before_left(tmp_path: Path) -> Non
 def test_rows_of_ones_own_become_the_dataset_that_the_recipe_names(tmp_path: Path) -> None:
     build(tmp_path, sums(8), dataset_name="mine", dataset_version="v2")
     changes = ("data.dataset=mine-v2", "eval.every_steps=null")
-    with pytest.raises(InvalidInputError, match="mine-v2 is on this machine only"):
+    with pytest.raises(InvalidInputError, match="mine-v2 is only on this machine"):
         written_notebook(tmp_path, sets=changes)
     made = written_notebook(tmp_path, sets=changes, data_file="/kaggle/input/mine/rows.jsonl")
     ingest = "%%bash\ntunix-rt data ingest /kaggle/input/mine/rows.jsonl --name mine --version v2"

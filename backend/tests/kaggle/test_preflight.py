@@ -1,4 +1,4 @@
-"""Before a session is spent: are the devices those that were promised, and does the plan still hold?"""
+"""Before a session is spent: are the devices those that were planned, and does the plan still hold?"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -44,15 +44,15 @@ def test_the_promised_devices_pass_with_a_recipe_that_fits(tmp_path: Path) -> No
     found = preflight(tmp_path, tpus(8))
     assert verdicts(found) == {"devices": True, "memory": True, "session": True}
     assert found.passed
-    assert found.checks[0].detail == "8 x TPU v5 lite, as promised"
+    assert found.checks[0].detail == "8 x TPU v5 lite, as planned"
 
 
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (NO_TPU, "8 x TPU v5 lite promised, none is here: JAX sees no TPU."),
-        (tpus(4), "8 x TPU v5 lite promised, 4 x TPU v5 lite found"),
-        (tpus(8, "TPU v3"), "8 x TPU v5 lite promised, 8 x TPU v3 found"),
+        (NO_TPU, "8 x TPU v5 lite planned, none found: JAX sees no TPU."),
+        (tpus(4), "8 x TPU v5 lite planned, 4 x TPU v5 lite found"),
+        (tpus(8, "TPU v3"), "8 x TPU v5 lite planned, 8 x TPU v3 found"),
     ],
 )
 def test_other_devices_fail_before_anything_is_planned(

@@ -121,7 +121,7 @@ def test_doctor_misses_workers_that_runs_need(store: Home) -> None:
     )
     _, problems = service_report(store, datetime.now(UTC))
     waiting, orphaned = problems
-    assert waiting.detail == "Runs wait (1), and no worker is alive."
+    assert waiting.detail == "Runs are waiting (1), and no worker is alive."
     assert "orphan has not been seen" in orphaned.detail
     assert "tunix-rt worker" in orphaned.next_step
 

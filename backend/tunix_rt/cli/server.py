@@ -11,10 +11,9 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from importlib import import_module
 from types import FrameType
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-import uvicorn
 
 from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.base.home import open_home
@@ -27,6 +26,9 @@ from tunix_rt.sweeps.advance import advance_all
 from tunix_rt.system.access import has_valid_token
 from tunix_rt.system.store import TokenRepository
 from tunix_rt.system.types import is_loopback
+
+if TYPE_CHECKING:
+    import uvicorn
 
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 """Wildcard addresses, and the loopback address to open instead."""
@@ -96,7 +98,7 @@ def up(
 
 
 def _server(settings: Settings, *, on_start: Callable[[str], None] | None) -> "uvicorn.Server":
-    # Imported here: every other command would wait for the web framework too.
+    # Imported here because `tunix-rt worker` does not need it.
     import uvicorn
     from uvicorn.importer import import_from_string
 

@@ -108,7 +108,7 @@ def notebook(
         str | None,
         typer.Option(metavar="SPEC", help="Package to install there, e.g. a wheel in an attached dataset."),
     ] = None,
-    continues_from: Annotated[
+    goes_on_from: Annotated[
         str | None,
         typer.Option(
             "--continue", metavar="OWNER/SLUG", help="Continue from the checkpoints of this notebook."
@@ -133,7 +133,7 @@ def notebook(
         model=model,
         data_file=data,
         package=package,
-        continues_from=continues_from,
+        continues_from=goes_on_from,
         is_smoke=smoke,
     )
     with CompilingLine(err) as line:

@@ -280,7 +280,8 @@ def write_notebook(
     if not plan.fits:
         raise DoesNotFitError(plan.reason, next_step=f"{advice_of(plan)}The notebook was not written.")
     session = plan_session(recipe, plan, request.hours * 3600)
-    cells = [Cell("title", "markdown", _headline(request)), *_stage_cells(request, session, dataset)]
+    cells = [Cell("title", "markdown", _headline(request))]
+    cells += [cell for stage in stages(request, session, dataset) for cell in stage.cells()]
     metadata = {
         METADATA_KEY: {
             "recipe": request.recipe_name,
@@ -290,10 +291,6 @@ def write_notebook(
         }
     }
     return WrittenNotebook(notebook_text(cells, metadata), plan, session)
-
-
-def _stage_cells(request: NotebookRequest, session: SessionPlan, dataset: str) -> list[Cell]:
-    return [cell for stage in stages(request, session, dataset) for cell in stage.cells()]
 
 
 def _dataset_there(recipe: Recipe, request: NotebookRequest) -> str:

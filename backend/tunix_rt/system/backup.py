@@ -178,7 +178,7 @@ _EXCLUDED = frozenset({"models/checkouts", "models/incoming", "hub"})
 
 
 def make_backup(
-    store: Home, target: Path, *, with_checkpoints: bool, on_file: OnFile = lambda _path: None
+    home: Home, target: Path, *, with_checkpoints: bool, on_file: OnFile = lambda _path: None
 ) -> BackupManifest:
     """Write a backup to `target` atomically. Servers and workers may keep running.
 
@@ -188,7 +188,7 @@ def make_backup(
         InvalidInputError: `target` is in the home directory.
         StorageError: The disk is full, or the database does not answer.
     """
-    if target.absolute().resolve().is_relative_to(store.settings.home_dir):
+    if target.absolute().resolve().is_relative_to(home.settings.home_dir):
         raise InvalidInputError(
             f"{target} is inside the home directory that is being backed up.",
             next_step="Write the backup elsewhere, preferably to another disk.",
@@ -199,18 +199,18 @@ def make_backup(
             created_at=datetime.now(UTC),
             tunix_rt_version=__version__,
             schema_revision=SCHEMA_HEAD,
-            database=store.database.dialect.name,
+            database=home.database.dialect.name,
             has_checkpoints=with_checkpoints,
-            tables=_add_tables(archive, store),
-            files=_add_files(archive, store.settings, with_checkpoints, on_file),
+            tables=_add_tables(archive, home),
+            files=_add_files(archive, home.settings, with_checkpoints, on_file),
         )
         archive.finish(manifest)
     return manifest
 
 
-def _add_tables(archive: ArchiveWriter, store: Home) -> dict[str, ArchivedTable]:
+def _add_tables(archive: ArchiveWriter, home: Home) -> dict[str, ArchivedTable]:
     added = {}
-    with snapshot(store.database) as connection:
+    with snapshot(home.database) as connection:
         for table in DUMPED:
             num_rows = 0
 

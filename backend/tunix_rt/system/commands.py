@@ -9,7 +9,7 @@ import typer
 
 from tunix_rt.base.assets import shipped_recipe_path
 from tunix_rt.base.errors import InvalidInputError
-from tunix_rt.base.home import Home, opened_home
+from tunix_rt.base.home import opened_home
 from tunix_rt.base.settings import load_settings
 from tunix_rt.base.terminal.options import JsonFlag
 from tunix_rt.base.terminal.output import counted, err, note, print_json, print_table, say
@@ -112,7 +112,7 @@ def demo(smoke_steps: SmokeSteps = None, as_json: JsonFlag = False) -> None:
     start_s = time.monotonic()
     engine = load_engine(chosen_engine("auto", DEMO_DEVICE))
     with opened_home() as opened:
-        data = _data(opened)
+        data = build_demo_dataset(opened, on_stage=lambda stage: note(STAGES[stage]))
         if not as_json:
             print_data(data)
         note("7/10 planning the training")
@@ -127,7 +127,8 @@ def demo(smoke_steps: SmokeSteps = None, as_json: JsonFlag = False) -> None:
         with TrainingView(err) as view:
             manifest = training.run(engine, view)
         if manifest.status != "succeeded":
-            _stop(manifest, training)
+            note(f"Demo stopped: the run in {training.run_dir.path} is {manifest.status}.")
+            raise typer.Exit(manifest.exit_code or 1)
         note("10/10 evaluating the trained model on the same questions")
         with EvaluationBar(err) as bar:
             after = evaluate_demo_run(opened, engine, recipe, training.run_dir, bar)
@@ -141,15 +142,6 @@ def demo(smoke_steps: SmokeSteps = None, as_json: JsonFlag = False) -> None:
         print_end(result, passed=passed, is_smoke=smoke_steps is not None)
     if not passed:
         raise typer.Exit(1)
-
-
-def _data(opened: Home) -> DemoData:
-    return build_demo_dataset(opened, on_stage=lambda stage: note(STAGES[stage]))
-
-
-def _stop(manifest: RunManifest, training: DemoTraining) -> None:
-    note(f"Demo stopped: the run in {training.run_dir.path} is {manifest.status}.")
-    raise typer.Exit(manifest.exit_code or 1)
 
 
 def _print_json(

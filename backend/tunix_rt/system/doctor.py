@@ -143,7 +143,7 @@ _TORCH_ABILITIES = {
 
 
 @dataclass(frozen=True)
-class _StoreReport:
+class _HomeReport:
     database: DatabaseReport | None
     free_disk_bytes: int | None
     service: ServiceReport | None
@@ -158,7 +158,7 @@ def diagnose(settings: Settings, *, timeout_s: float = PROBE_TIMEOUT_S) -> Diagn
         timeout_s: How long an engine may take to open a device.
     """
     machine = this_machine()
-    store = _store_report(settings)
+    report = _home_report(settings)
     answers = _probed(machine, timeout_s)
     problems = [answer.problem for answer in answers.values() if answer.problem is not None]
     return Diagnosis(
@@ -172,11 +172,11 @@ def diagnose(settings: Settings, *, timeout_s: float = PROBE_TIMEOUT_S) -> Diagn
         auto_engine=_auto_engine(machine),
         extras=tuple(map(_extra_report, EXTRAS)),
         home=str(settings.home_dir),
-        free_disk_bytes=store.free_disk_bytes,
-        database=store.database,
-        service=store.service,
+        free_disk_bytes=report.free_disk_bytes,
+        database=report.database,
+        service=report.service,
         hub_tokens=hub_tokens(os.environ),
-        problems=(*store.problems, *problems),
+        problems=(*report.problems, *problems),
     )
 
 
@@ -222,23 +222,23 @@ def _auto_engine(machine: Machine) -> str:
         return str(error)
 
 
-def _store_report(settings: Settings) -> _StoreReport:
+def _home_report(settings: Settings) -> _HomeReport:
     try:
-        store = open_home(settings)
+        home = open_home(settings)
     except StorageError as error:
         problem = DoctorProblem(detail=error.detail, next_step=error.next_step)
-        return _StoreReport(None, None, None, (problem,))
+        return _HomeReport(None, None, None, (problem,))
     try:
-        health = check_health(store)
-        address = store.database.url.render_as_string(hide_password=True)
+        health = check_health(home)
+        address = home.database.url.render_as_string(hide_password=True)
         database = DatabaseReport(
             kind=health.database, address=address, latency_ms=health.database_latency_ms
         )
         free_bytes = shutil.disk_usage(settings.home_dir).free
-        service, problems = service_report(store, datetime.now(UTC))
-        return _StoreReport(database, free_bytes, service, (*home_problems(settings, free_bytes), *problems))
+        service, problems = service_report(home, datetime.now(UTC))
+        return _HomeReport(database, free_bytes, service, (*home_problems(settings, free_bytes), *problems))
     finally:
-        store.close()
+        home.close()
 
 
 class Examination(Record):

@@ -145,17 +145,15 @@ def print_determinism(report: DeterminismReport) -> None:
         if report.passed
         else "the same run twice does NOT give the same weights on the CPU"
     )
-    _line(f"{verdict}: {report.recipe_name}, {counted(report.num_steps, 'step')}")
+    say(f"{verdict}: {report.recipe_name}, {counted(report.num_steps, 'step')}")
     print_table(
         ["engine", "device", "batches", "losses", "weights", "largest weight difference"],
         [_determinism_row(one) for one in report.repeats],
     )
     if any(one.platform != "cpu" for one in report.repeats):
-        _line(
-            "Accelerators are measured, not guaranteed: kernels without a fixed order may differ next time."
-        )
+        say("Accelerators are measured, not guaranteed: kernels without a fixed order may differ next time.")
     for override in report.overrides:
-        _line(f"changed {override.key}: {override.recipe_value} -> {override.used_value} ({override.reason})")
+        say(f"changed {override.key}: {override.recipe_value} -> {override.used_value} ({override.reason})")
 
 
 def _determinism_row(one: RepeatedRun) -> tuple[str, ...]:
@@ -181,25 +179,21 @@ def _largest_difference(one: RepeatedRun) -> str:
     return f"{one.max_weight_difference:.1e} in {one.max_weight_difference_tensor}"
 
 
-def _line(text: str) -> None:
-    out.print(text, markup=False, highlight=False)
-
-
 def print_diagnosis(diagnosis: Diagnosis) -> None:
     """Machine, engines, extras and home; problems come last."""
-    _doctor_line(f"tunix-rt {diagnosis.tunix_rt_version}, Python {diagnosis.python}, {diagnosis.platform}")
+    say(f"tunix-rt {diagnosis.tunix_rt_version}, Python {diagnosis.python}, {diagnosis.platform}")
     memory, driver = _gib(diagnosis.available_memory_bytes), diagnosis.driver or "none"
-    _doctor_line(f"{diagnosis.num_cpus} CPU cores, {memory} of memory free, NVIDIA driver: {driver}")
-    _doctor_line(f"home {diagnosis.home}, {_gib(diagnosis.free_disk_bytes)} free")
+    say(f"{diagnosis.num_cpus} CPU cores, {memory} of memory free, NVIDIA driver: {driver}")
+    say(f"home {diagnosis.home}, {_gib(diagnosis.free_disk_bytes)} free")
     if diagnosis.database is not None:
-        _doctor_line(f"database {diagnosis.database.address}, latency {diagnosis.database.latency_ms:.1f} ms")
+        say(f"database {diagnosis.database.address}, latency {diagnosis.database.latency_ms:.1f} ms")
     if diagnosis.service is not None:
         _print_service(diagnosis.service)
-    _doctor_line(f"keys: {', '.join(map(_token_text, diagnosis.hub_tokens))}")
-    _doctor_line()
+    say(f"keys: {', '.join(map(_token_text, diagnosis.hub_tokens))}")
+    say("")
     print_table(["engine", "version", "working devices"], [_engine_row(one) for one in diagnosis.engines])
-    _doctor_line(f"auto: {diagnosis.auto_engine}")
-    _doctor_line()
+    say(f"auto: {diagnosis.auto_engine}")
+    say("")
     abilities = [
         (engine.name, one.what, "yes" if one.is_available else f"needs {one.needs}")
         for engine in diagnosis.engines
@@ -207,7 +201,7 @@ def print_diagnosis(diagnosis: Diagnosis) -> None:
         for one in engine.abilities
     ]
     print_table(["engine", "feature", "available"], abilities)
-    _doctor_line()
+    say("")
     print_table(
         ["extra", "installed", "packages"],
         [
@@ -216,17 +210,15 @@ def print_diagnosis(diagnosis: Diagnosis) -> None:
         ],
     )
     for problem in diagnosis.problems:
-        _doctor_line()
-        _doctor_line(f"broken: {problem.detail}")
-        _doctor_line(f"next:   {problem.next_step}")
+        say("")
+        say(f"broken: {problem.detail}")
+        say(f"next:   {problem.next_step}")
 
 
 def _print_service(service: ServiceReport) -> None:
     paused = ", paused" if service.is_queue_paused else ""
     workers = ", ".join(map(_worker_text, service.workers)) or "none"
-    _doctor_line(
-        f"queue: {service.num_waiting} waiting, {service.num_running} running{paused}; workers: {workers}"
-    )
+    say(f"queue: {service.num_waiting} waiting, {service.num_running} running{paused}; workers: {workers}")
 
 
 def _worker_text(worker: WorkerReport) -> str:
@@ -242,7 +234,7 @@ def print_certificate(certificate: ParityCertificate, path: Path) -> None:
     """Whether both engines train identically within the bounds, and by how much they differ."""
     verdict = "the engines train the same" if certificate.passed else "the engines do NOT train the same"
     steps = counted(certificate.num_steps, "step")
-    _doctor_line(f"{verdict}: {certificate.recipe_name}, {steps} in float32 on the CPU")
+    say(f"{verdict}: {certificate.recipe_name}, {steps} in float32 on the CPU")
     first, second = certificate.runs
     print_table(
         ["", "difference", "allowed", "where"],
@@ -262,13 +254,11 @@ def print_certificate(certificate: ParityCertificate, path: Path) -> None:
             ),
         ],
     )
-    _doctor_line(f"loss {first.losses[0]:.4f} -> {first.losses[-1]:.4f} ({first.engine}), "
+    say(f"loss {first.losses[0]:.4f} -> {first.losses[-1]:.4f} ({first.engine}), "
           f"{second.losses[0]:.4f} -> {second.losses[-1]:.4f} ({second.engine})")  # fmt: skip
     for override in certificate.overrides:
-        _doctor_line(
-            f"changed {override.key}: {override.recipe_value} -> {override.used_value} ({override.reason})"
-        )
-    _doctor_line(f"certificate {path}")
+        say(f"changed {override.key}: {override.recipe_value} -> {override.used_value} ({override.reason})")
+    say(f"certificate {path}")
 
 
 def _engine_row(engine: EngineReport) -> tuple[str, str, str]:
@@ -289,7 +279,3 @@ def _packages(packages: dict[str, str]) -> str:
 
 def _gib(num_bytes: int | None) -> str:
     return "?" if num_bytes is None else f"{num_bytes / 2**30:.1f} GiB"
-
-
-def _doctor_line(text: str = "") -> None:
-    out.print(text, markup=False, highlight=False)
