@@ -29,7 +29,7 @@ def _not_full_text(name: str | None, kind: str, _parents: object) -> bool:
     return not (kind == "table" and str(name).startswith("trace_index"))
 
 
-def test_a_database_of_a_newer_version_is_refused_with_the_way_out(store: Home) -> None:
+def test_a_newer_database_is_refused_with_a_next_step(store: Home) -> None:
     with writing(store.database) as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     with pytest.raises(StorageError, match="Upgrade Tunix RT"):

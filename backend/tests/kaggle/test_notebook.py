@@ -51,7 +51,7 @@ def test_every_cell_is_one_command_whose_failure_stops_the_notebook(notebook: st
     ]
 
 
-def test_the_session_becomes_a_stop_in_time_that_can_be_resumed(notebook: str) -> None:
+def test_a_session_sets_a_resumable_time_limit(notebook: str) -> None:
     training = next(cell for cell in code_cells(notebook) if "runs/full" in cell)
     assert "--resume" in training
     assert "--stop-after 8h15m" in training
@@ -75,7 +75,7 @@ def test_a_later_session_fetches_what_the_one_before_left(tmp_path: Path) -> Non
     assert json.loads(made.text)["metadata"]["tunix_rt"]["kernel_sources"] == ["me/my-training"]
 
 
-def test_rows_of_ones_own_become_the_dataset_that_the_recipe_names(tmp_path: Path) -> None:
+def test_own_rows_become_the_recipes_dataset(tmp_path: Path) -> None:
     build(tmp_path, sums(8), dataset_name="mine", dataset_version="v2")
     changes = ("data.dataset=mine-v2", "eval.every_steps=null")
     with pytest.raises(InvalidInputError, match="mine-v2 is only on this machine"):

@@ -66,7 +66,7 @@ def test_other_devices_fail_before_anything_is_planned(
     assert "accelerator" in found.checks[0].next_step
 
 
-def test_a_recipe_that_does_not_fit_fails_with_what_would_help(tmp_path: Path) -> None:
+def test_a_recipe_that_does_not_fit_gets_advice(tmp_path: Path) -> None:
     found = preflight(tmp_path, tpus(8), make_recipe(**SEED_KEYS))
     memory = found.checks[1]
     assert (memory.name, memory.passed) == ("memory", False)
@@ -74,7 +74,7 @@ def test_a_recipe_that_does_not_fit_fails_with_what_would_help(tmp_path: Path) -
     assert "--set" in memory.next_step
 
 
-def test_devices_with_less_memory_than_planned_are_planned_for_as_they_are(tmp_path: Path) -> None:
+def test_less_device_memory_than_planned_is_used_in_the_plan(tmp_path: Path) -> None:
     found = preflight(tmp_path, tpus(8, memory_gib=0.001))
     assert verdicts(found)["memory"] is False
 

@@ -176,7 +176,7 @@ def test_a_backup_is_not_written_into_what_is_backed_up(sqlite: Home) -> None:
         make_backup(sqlite, sqlite.settings.home_dir / "backup.zip", with_checkpoints=False)
 
 
-def test_a_home_or_a_database_that_is_in_use_stays_as_it_is(store: Home, tmp_path: Path) -> None:
+def test_restore_refuses_a_home_or_database_in_use(store: Home, tmp_path: Path) -> None:
     file = tmp_path / "backup.zip"
     write_files(store.settings.home_dir)
     queued(store, "run-1")

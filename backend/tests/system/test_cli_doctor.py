@@ -75,7 +75,7 @@ def test_an_engine_that_hangs_is_given_up(fakes: Path) -> None:
 
 
 @pytest.mark.skipif(has_nvidia_gpu(), reason="this machine has an NVIDIA GPU")
-def test_a_device_that_an_engine_refuses_is_a_problem_with_a_next_step() -> None:
+def test_a_refused_device_is_a_problem_with_a_next_step() -> None:
     answer = probe("torch", "gpu")
     assert answer.device is None
     assert answer.problem is not None

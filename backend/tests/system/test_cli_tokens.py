@@ -78,7 +78,7 @@ def test_a_token_from_a_file_is_accepted_once_and_again(tmp_path: Path) -> None:
     assert isinstance(invoke("tokens", *create).exception, ConflictError)
 
 
-def test_a_server_beyond_loopback_wants_a_valid_token_to_exist_first() -> None:
+def test_a_public_server_needs_a_valid_token() -> None:
     refused = invoke("up", "--host", "0.0.0.0").exception
     assert isinstance(refused, InvalidInputError)
     assert "tunix-rt tokens create" in refused.next_step

@@ -24,7 +24,7 @@ def test_the_demo_builds_a_checked_dataset_and_builds_it_once(store: Home) -> No
     assert (again.imported.num_imported, again.dataset.status) == (0, "unchanged")
 
 
-def test_the_demo_ends_with_a_tested_model_each_time_in_a_run_of_its_own(tmp_path: Path) -> None:
+def test_every_demo_tests_its_model_in_a_new_run(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path / "home")
     first = run_program("demo", "--smoke-steps", "1", settings=settings)
     assert first.returncode == 0, first.stderr
