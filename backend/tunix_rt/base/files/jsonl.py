@@ -212,7 +212,7 @@ def read_json_lines(path: Path) -> list[dict[str, Any]]:
 
 
 def first_json_line(path: Path) -> dict[str, Any] | None:
-    """The first line of such a file; None while there is none."""
+    """The first line of a JSON Lines file; None if it has no complete line."""
     try:
         with path.open("rb") as file:
             line = file.readline()
@@ -223,7 +223,7 @@ def first_json_line(path: Path) -> dict[str, Any] | None:
 
 
 def keep_json_lines(path: Path, is_kept: Callable[[dict[str, Any]], bool]) -> None:
-    """Rewrite the file with the lines that are kept, whole or not at all."""
+    """Rewrite the file atomically with only the kept lines."""
     kept = [line for line in read_json_lines(path) if is_kept(line)]
-    with write_atomically(path, what=f"cutting back {path.name}") as file:
+    with write_atomically(path, what=f"truncating {path.name}") as file:
         file.writelines(json.dumps(line, ensure_ascii=False).encode() + b"\n" for line in kept)

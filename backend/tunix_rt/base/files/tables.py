@@ -83,7 +83,7 @@ class CsvTable:
 class _TextLines:
     """Decoded lines for a `csv.reader`, which must survive bad ones.
 
-    A generator ends with its first exception; this goes on with the next line.
+    A generator ends with its first exception; this continues with the next line.
     """
 
     def __init__(self, file: BinaryIO, max_line_bytes: int) -> None:
@@ -130,8 +130,7 @@ def starts_a_list(start: bytes) -> bool:
 def read_json_list(file: BinaryIO, *, max_item_chars: int = MAX_LINE_BYTES) -> Iterator[FileRow]:
     """One row for each object of the list, numbered from 1.
 
-    Where the document itself is broken, reading ends with a `BadRow`: nobody can tell where the next item
-    would begin.
+    A syntax error ends reading with a `BadRow`, because the start of the next item is unknown.
     """
     # Invalid UTF-8 becomes lone surrogates, for which the row is rejected.
     text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape")
