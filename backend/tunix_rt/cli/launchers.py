@@ -240,7 +240,7 @@ RunDirectory = Annotated[
 SubmissionOutput = Annotated[Path, typer.Option("--output", metavar="DIR", help="Directory for the zip.")]
 FailureReport = Annotated[
     bool,
-    typer.Option("--failure-report", help="Package a run that did not succeed, marked as a failure report."),
+    typer.Option("--failure-report", help="Package a failed run, marked as a failure report."),
 ]
 
 
