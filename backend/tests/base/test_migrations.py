@@ -54,7 +54,7 @@ def test_an_unusable_database_url_names_the_setting(url: str) -> None:
 
 def test_a_database_that_does_not_answer_says_what_to_check(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path, database_url="postgresql://nobody@127.0.0.1:9/nothing")
-    with pytest.raises(StorageError, match="that the server runs"):
+    with pytest.raises(StorageError, match="that the server is running"):
         open_home(settings)
 
 

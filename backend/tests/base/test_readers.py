@@ -115,7 +115,7 @@ def test_an_item_longer_than_a_chunk_is_read_whole() -> None:
     [
         (b'[{"a": 1}, 5, {"b": 1}]', [None, "not a number", None]),
         (b'[{"c": {"a": 1, "a": 2}, "x": "' + b"x" * 400_000 + b'"}, {"b": 1}]', ["'a' occurs twice", None]),
-        (b'[{"a": 1}, {"b": ]', [None, "nor what follows it"]),
+        (b'[{"a": 1}, {"b": ]', [None, "nor can later rows"]),
         (b'[{"a": 1}', [None, "never closed"]),
         (b'[{"a": 1}]\n[{"b": 1}]', [None, "follows the end"]),
         (b'[{"a": NaN}, {"b": 1}]', ["NaN", None]),

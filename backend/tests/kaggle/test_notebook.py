@@ -95,7 +95,7 @@ def test_no_notebook_is_written_for_what_does_not_fit(tmp_path: Path) -> None:
     ("changes", "said"),
     [
         ({"target": "h200"}, "no 'h200'"),
-        ({"hours": 0.0}, "some hours"),
+        ({"hours": 0.0}, "longer than 0 hours"),
         ({"continues_from": "my-training"}, "not the address"),
         ({"sets": ("data.dataset=null",)}, "names no dataset"),
     ],

@@ -41,7 +41,7 @@ def test_a_token_is_shown_once_and_listed_without_itself() -> None:
 def test_a_token_is_revoked_by_its_id() -> None:
     made = json.loads(run("create", "laptop", "--json"))
     assert made["token"].startswith(f"trt_{made['token_id']}_")
-    assert "opens nothing" in run("revoke", made["token_id"])
+    assert "Revoked the token" in run("revoke", made["token_id"])
     assert json.loads(run("list", "--json"))["data"][0]["standing"] == "revoked"
     assert isinstance(invoke("tokens", "revoke", "unknown").exception, NotFoundError)
 
