@@ -153,7 +153,7 @@ def _rows(buffer: "_Buffer", max_item_chars: int) -> Iterator[FileRow]:
         except _BadItemError as error:
             yield BadRow(number, str(error), "")
         except (ValueError, RecursionError) as error:
-            yield BadRow(number, f"cannot be read, nor what follows it: {error}", "")
+            yield BadRow(number, f"cannot be read, nor can later rows: {error}", "")
             return
         else:
             yield _row(number, value)
@@ -264,7 +264,7 @@ class ParquetTable:
                     number += 1
                     yield _parquet_row(number, values)
         except (self._arrow_error, OSError, UnicodeDecodeError) as error:
-            yield BadRow(number + 1, f"cannot be read, nor what follows it: {error}", "")
+            yield BadRow(number + 1, f"cannot be read, nor can later rows: {error}", "")
 
     def close(self) -> None:
         """Close the file."""
