@@ -86,6 +86,7 @@ bench: .venv/dev ## benchmark speed, size, packing and linter accuracy, with int
 	PYTHONPATH=backend/tests $(BIN)/python -m benchmarks.linter_gsm8k
 	$(BIN)/python -m benchmarks.scoring
 	$(BIN)/python -m benchmarks.packing_cpu
+	$(BIN)/python -m benchmarks.startup
 
 docs: .venv/dev ## generate the reference pages from the code
 	$(BIN)/python -m pytest -q --update-golden backend/tests/project/test_docs.py backend/tests/evidence/test_schemas.py \

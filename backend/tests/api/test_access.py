@@ -163,7 +163,7 @@ def test_a_revoked_token_is_forgotten_within_seconds(store: Home, monkeypatch: p
     error_of(http.get("/api/traces", headers=bearer(token)), 401)
 
 
-def test_the_last_use_of_a_token_is_known_to_the_minute(store: Home) -> None:
+def test_last_use_is_precise_to_a_minute(store: Home) -> None:
     made, token = create_token(TokenRepository(store.database), "someone", "read")
     client_of(store, Access()).get("/api/traces", headers=bearer(token))
     (used,) = TokenRepository(store.database).list()
@@ -196,12 +196,12 @@ def test_on_loopback_a_token_that_is_sent_must_be_right(local: TestClient, token
     assert local.get("/api/traces", headers=bearer(tokens["read"])).status_code == 200
 
 
-def test_on_loopback_the_key_of_an_openai_client_is_passed_over(local: TestClient) -> None:
+def test_loopback_ignores_openai_client_keys(local: TestClient) -> None:
     assert local.get("/api/traces", headers=bearer("sk-anything")).status_code == 200
 
 
 @pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded"])
-def test_what_a_proxy_passes_on_to_loopback_needs_a_token(
+def test_proxied_loopback_requests_need_a_token(
     local: TestClient, tokens: dict[Scope, str], header: str
 ) -> None:
     passed_on = {header: "203.0.113.9"}
@@ -214,7 +214,7 @@ def test_a_setting_asks_for_tokens_on_loopback_too(sqlite: Home) -> None:
     error_of(client_of(sqlite, access).get("/api/traces"), 401)
 
 
-def test_wrong_tokens_soon_have_to_wait_and_right_ones_do_not(sqlite: Home, tokens: dict[Scope, str]) -> None:
+def test_invalid_tokens_are_throttled_and_valid_ones_not(sqlite: Home, tokens: dict[Scope, str]) -> None:
     right, http = bearer(tokens["read"]), client_of(sqlite, Access())
     assert http.get("/api/traces", headers=right).status_code == 200
 
@@ -230,7 +230,7 @@ def test_wrong_tokens_soon_have_to_wait_and_right_ones_do_not(sqlite: Home, toke
     assert http.get("/api/traces").status_code == 401
 
 
-def test_a_database_that_is_gone_is_the_reason_and_not_the_token(tmp_path: Path) -> None:
+def test_a_missing_database_is_not_reported_as_a_bad_token(tmp_path: Path) -> None:
     store = open_home(Settings(home=tmp_path))
     store.close()
     (tmp_path / "tunix_rt.db").unlink()
@@ -269,7 +269,7 @@ def test_further_names_are_a_setting(sqlite: Home, monkeypatch: pytest.MonkeyPat
     error_of(http.get("/api/traces", headers={"host": "third.example"}), 421)
 
 
-def test_beyond_loopback_an_address_will_do_and_a_strange_name_will_not(
+def test_addresses_are_accepted_and_unknown_names_refused(
     guarded: TestClient, tokens: dict[Scope, str]
 ) -> None:
     right = bearer(tokens["read"])
@@ -305,7 +305,7 @@ def test_a_request_from_the_servers_own_pages_is_answered(local: TestClient) -> 
     assert local.get("/api/traces", headers=behind_tls).status_code == 200
 
 
-def test_what_a_foreign_page_embeds_is_refused_and_a_link_is_followed(local: TestClient) -> None:
+def test_cross_site_embeds_are_refused_and_links_followed(local: TestClient) -> None:
     foreign = {"sec-fetch-site": "cross-site"}
     embedded = local.get("/api/traces", headers=foreign | {"sec-fetch-mode": "no-cors"})
     assert error_of(embedded, 403)["code"] == "wrong-origin"

@@ -80,9 +80,7 @@ def chunked(size: int, num_chunks: int) -> Iterator[bytes]:
         yield f"{size:x}\r\n".encode() + b"x" * size + b"\r\n"
 
 
-def test_a_declared_length_over_the_limit_is_refused_before_the_body_is_sent(
-    server: LiveServer, http: httpx.Client
-) -> None:
+def test_a_declared_length_over_the_limit_is_refused_early(server: LiveServer, http: httpx.Client) -> None:
     with server.connect() as connection:
         connection.sendall(request_head("/api/traces", f"Content-Length: {FAR_TOO_MUCH}"))
         connection.shutdown(socket.SHUT_WR)
@@ -114,9 +112,7 @@ def test_the_client_of_a_body_without_a_length_sees_413(server: LiveServer, http
     assert (status, error["code"]) == (413, "too-large")
 
 
-def test_a_length_that_lies_low_does_not_smuggle_a_larger_body(
-    server: LiveServer, http: httpx.Client
-) -> None:
+def test_an_understated_length_does_not_pass_a_larger_body(server: LiveServer, http: httpx.Client) -> None:
     trace = json.dumps(body()).encode()
     with server.connect() as connection:
         connection.sendall(request_head("/api/traces/lint", f"Content-Length: {len(trace) - 10}") + trace)

@@ -27,7 +27,7 @@ def test_a_working_server_names_its_version_and_database(client: TestClient, sto
     assert 0 < health["database_latency_ms"] < 5_000
 
 
-def test_a_postgresql_server_that_is_gone_is_the_reason_for_503(tmp_path: Path) -> None:
+def test_a_stopped_postgresql_server_answers_503(tmp_path: Path) -> None:
     with ExitStack() as server, ExitStack() as closing:
         url = server.enter_context(postgres_server())
         opened = open_home(Settings(home=tmp_path, database_url=f"{url}/postgres"))
@@ -75,9 +75,7 @@ def put_a_directory(file: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [Path.unlink, put_a_directory, lambda file: os.truncate(file, 0)])
-def test_a_sqlite_file_that_is_gone_under_the_server_is_the_reason_for_503(
-    sqlite: Home, damage: Callable[[Path], None]
-) -> None:
+def test_a_deleted_sqlite_file_answers_503(sqlite: Home, damage: Callable[[Path], None]) -> None:
     http = TestClient(make_app(sqlite))
     assert http.get("/api/health").status_code == 200
     damage(sqlite.settings.home_dir / "tunix_rt.db")
@@ -86,9 +84,7 @@ def test_a_sqlite_file_that_is_gone_under_the_server_is_the_reason_for_503(
 
 
 @pytest.mark.parametrize("damage", [overwrite, put_a_directory, lambda file: os.truncate(file, 5_000)])
-def test_a_damaged_sqlite_file_cannot_be_opened_and_the_error_says_so(
-    sqlite: Home, damage: Callable[[Path], None]
-) -> None:
+def test_a_damaged_sqlite_file_is_reported(sqlite: Home, damage: Callable[[Path], None]) -> None:
     sqlite.close()
     damage(sqlite.settings.home_dir / "tunix_rt.db")
     with pytest.raises(StorageError, match="database"):

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from tunix_rt.base.http.routing import MAX_READS, ThreadedRoute, threaded
 
 
-def test_a_route_runs_in_a_thread_and_is_described_as_it_was_written() -> None:
+def test_a_threaded_route_keeps_its_description() -> None:
     router = APIRouter(route_class=ThreadedRoute)
 
     @router.get("/where")
@@ -26,7 +26,7 @@ def test_a_route_runs_in_a_thread_and_is_described_as_it_was_written() -> None:
     assert (described["description"], described["parameters"][0]["name"]) == ("Tells the thread.", "offset")
 
 
-def test_only_a_few_reads_run_at_a_time_and_a_write_need_not_wait_for_them() -> None:
+def test_reads_are_limited_and_do_not_block_writes() -> None:
     may_end = threading.Event()
     running = threading.Semaphore(0)
 

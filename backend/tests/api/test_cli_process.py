@@ -143,9 +143,7 @@ def test_a_reader_that_leaves_early_is_no_error(settings: Settings, command: lis
 
 
 @pytest.mark.parametrize("how", [[], ["--json"]])
-def test_a_full_disk_under_the_output_is_an_error_with_a_next_step(
-    settings: Settings, how: list[str]
-) -> None:
+def test_a_full_disk_under_the_output_is_explained(settings: Settings, how: list[str]) -> None:
     store_apples(settings, 3)
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
@@ -240,7 +238,7 @@ def test_the_program_names_its_version() -> None:
     ("module", "forbidden"),
     [
         ("tunix_rt.api.app", ACCELERATORS),
-        ("tunix_rt.cli.main", [*ACCELERATORS, "sqlalchemy", "fastapi", "numpy", "tokenizers"]),
+        ("tunix_rt.cli.main", [*ACCELERATORS, "sqlalchemy", "fastapi", "numpy", "pydantic", "tokenizers"]),
         (
             "tunix_rt.recipes.load, tunix_rt.base.settings",
             [*ACCELERATORS, "sqlalchemy", "fastapi", "numpy", "rich", "tokenizers"],
@@ -253,6 +251,39 @@ def test_importing_a_module_loads_nothing_heavy(module: str, forbidden: list[str
     loaded = {name.partition(".")[0] for name in done.stdout.split()}
     assert module.partition(".")[0] in loaded
     assert loaded.isdisjoint(forbidden), loaded & set(forbidden)
+
+
+def test_listing_traces_loads_nothing_heavy(settings: Settings) -> None:
+    store_apples(settings, 2)
+    code = """
+import sys
+from tunix_rt.cli.main import main
+sys.argv = ["tunix-rt", "traces", "list"]
+try:
+    main()
+finally:
+    print(*sys.modules)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment(settings), capture_output=True, text=True, check=True
+    )
+    loaded = set(done.stdout.splitlines()[-1].split())
+    assert {"sqlalchemy", "tunix_rt.traces.store"} <= loaded
+    heavy = {*ACCELERATORS, "alembic", "fastapi", "huggingface_hub", "jinja2", "numpy", "psycopg", "pyarrow"}
+    heavy |= {"pydantic_settings", "rich.progress", "sqlalchemy.dialects.postgresql", "tokenizers", "yaml"}
+    heavy |= {"tunix_rt.problems", "tunix_rt.traces.importer", "tunix_rt.traces.linter.linter"}
+    assert loaded.isdisjoint(heavy), loaded & heavy
+
+
+def test_an_error_is_written_to_the_error_file(settings: Settings, tmp_path: Path) -> None:
+    path = tmp_path / "error.json"
+    environ = {**environment(settings), "TUNIX_RT_ERROR_FILE": str(path)}
+    command = [*PROGRAM, "traces", "list", "--code", "nothing"]
+    done = subprocess.run(command, env=environ, capture_output=True, text=True)
+    written = json.loads(path.read_text(encoding="utf-8"))
+    assert (written["code"], written["exit_code"]) == ("invalid-input", done.returncode)
+    assert f"error: {written['detail']}\nnext:  {written['next_step']}\n" == done.stderr
+    assert [entry.name for entry in tmp_path.glob("*error*")] == ["error.json"]
 
 
 def test_all_commands_together_load_nothing_heavy() -> None:
@@ -275,7 +306,7 @@ print(*sys.modules)
     assert loaded.isdisjoint(heavy), loaded & heavy
 
 
-def test_a_wrong_eval_set_or_model_is_refused_before_any_engine_is_loaded(tmp_path: Path) -> None:
+def test_a_wrong_eval_set_or_model_loads_no_engine(tmp_path: Path) -> None:
     code = """
 import sys
 from typer.testing import CliRunner

@@ -48,17 +48,17 @@ def test_every_address_of_the_app_is_answered_with_its_page(built: TestClient, p
     "path",
     ["/api/unknown", "/api", "/v1/unknown", "/metrics", "/assets/gone-9f9f.js", "/docs/unknown", "/assets"],
 )
-def test_the_page_never_stands_in_for_a_route_or_a_file(built: TestClient, path: str) -> None:
+def test_the_page_never_replaces_a_route_or_file(built: TestClient, path: str) -> None:
     assert built.get(path, headers=BROWSER).status_code == 404
 
 
-def test_a_script_that_mistypes_an_address_gets_an_error_and_no_page(built: TestClient) -> None:
+def test_a_mistyped_route_gets_an_error_not_the_page(built: TestClient) -> None:
     assert built.get("/apis/known").status_code == 404
     assert built.post("/runs", headers=BROWSER).status_code == 404
     assert built.post("/api/known").status_code == 405
 
 
-def test_a_file_that_is_named_by_its_content_is_kept_for_good(built: TestClient) -> None:
+def test_hashed_assets_are_cached_forever(built: TestClient) -> None:
     file = built.get("/assets/index-1a2b3c.js")
     assert file.text == "start()"
     assert "immutable" in file.headers["cache-control"]
@@ -83,7 +83,7 @@ def test_the_page_may_run_no_script_but_its_own(built: TestClient) -> None:
     assert "unsafe" not in policy
 
 
-def test_an_app_that_is_not_built_says_how_to_build_it(tmp_path: Path) -> None:
+def test_an_unbuilt_app_says_how_to_build_it(tmp_path: Path) -> None:
     page = serving(tmp_path / "nothing").get("/runs", headers=BROWSER)
     assert page.status_code == 503
     assert "make web" in page.text
@@ -99,7 +99,7 @@ def guarded(store: Home) -> TestClient:
     return TestClient(make_app(store, Access()), base_url="https://localhost")
 
 
-def test_the_app_is_handed_out_without_a_token_and_its_data_is_not(store: Home) -> None:
+def test_the_app_needs_no_token_but_its_data_does(store: Home) -> None:
     http = guarded(store)
     assert http.get("/", headers=BROWSER).status_code in (200, 503)
     error_of(http.get("/api/session"), 401)
@@ -132,7 +132,7 @@ def test_a_cookie_that_has_ended_does_not_hide_the_page(store: Home) -> None:
     error_of(http.get("/api/traces"), 401)
 
 
-def test_on_loopback_a_key_that_is_no_token_of_ours_is_not_kept(store: Home) -> None:
+def test_loopback_does_not_store_unknown_keys(store: Home) -> None:
     http = TestClient(make_app(store, Access(requires_token=False)), base_url="http://127.0.0.1:8000")
     passed = http.post("/api/session", headers={"authorization": "Bearer sk-anything"})
     assert passed.json() == {"scope": "admin"}

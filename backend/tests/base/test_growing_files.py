@@ -46,9 +46,7 @@ def test_a_file_that_is_not_there_yet_is_empty_and_grows(path: Path, file: Growi
     assert file.version == 0
 
 
-def test_a_file_that_was_cut_back_and_written_on_keeps_what_both_begin_with(
-    path: Path, file: GrowingFile
-) -> None:
+def test_a_truncated_file_keeps_the_common_prefix(path: Path, file: GrowingFile) -> None:
     write_steps(path, 1, 2, 3, 4, note="first")
     file.refresh()
     length = file.num_bytes
@@ -93,7 +91,7 @@ def test_an_emptied_file_is_read_from_its_beginning(path: Path, file: GrowingFil
     assert (file.valid_prefix(12, 0), file.read(0, 10)) == (0, b"new\n")
 
 
-def test_the_line_before_a_place_is_found_however_long_it_is(path: Path, file: GrowingFile) -> None:
+def test_the_line_before_an_offset_is_found(path: Path, file: GrowingFile) -> None:
     long = "x" * 200_000
     append(path, f"short\n{long}\nend\n")
     file.refresh()
@@ -108,7 +106,7 @@ def test_the_last_lines_are_found_from_the_end(path: Path, file: GrowingFile) ->
     assert [file.offset_of_last_lines(number) for number in range(6)] == [13, 9, 8, 4, 0, 0]
 
 
-def test_a_file_that_was_removed_can_be_read_to_its_end(path: Path, file: GrowingFile) -> None:
+def test_a_removed_open_file_can_be_read_to_its_end(path: Path, file: GrowingFile) -> None:
     append(path, "one\n")
     file.refresh()
     path.unlink()
@@ -116,7 +114,7 @@ def test_a_file_that_was_removed_can_be_read_to_its_end(path: Path, file: Growin
     assert file.read(0, 10) == b"one\n"
 
 
-def test_what_is_no_file_is_an_error_with_a_next_step(tmp_path: Path) -> None:
+def test_a_missing_or_unreadable_file_is_explained(tmp_path: Path) -> None:
     (tmp_path / "name").write_text("a file")
     with pytest.raises(StorageError, match="permission"):
         GrowingFile(tmp_path / "name" / "lines.jsonl").refresh()

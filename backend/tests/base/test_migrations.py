@@ -29,7 +29,7 @@ def _not_full_text(name: str | None, kind: str, _parents: object) -> bool:
     return not (kind == "table" and str(name).startswith("trace_index"))
 
 
-def test_a_database_of_a_newer_version_is_refused_with_the_way_out(store: Home) -> None:
+def test_a_newer_database_is_refused_with_a_next_step(store: Home) -> None:
     with writing(store.database) as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     with pytest.raises(StorageError, match="Upgrade Tunix RT"):
@@ -54,7 +54,7 @@ def test_an_unusable_database_url_names_the_setting(url: str) -> None:
 
 def test_a_database_that_does_not_answer_says_what_to_check(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path, database_url="postgresql://nobody@127.0.0.1:9/nothing")
-    with pytest.raises(StorageError, match="that the server runs"):
+    with pytest.raises(StorageError, match="that the server is running"):
         open_home(settings)
 
 

@@ -21,7 +21,7 @@ def test_workers_take_only_a_few_items_ahead() -> None:
         assert list(islice(mapper(abs, count()), 3)) == [0, 1, 2]
 
 
-def test_a_worker_that_is_killed_is_an_error_with_a_next_step() -> None:
+def test_a_killed_worker_process_is_explained() -> None:
     with worker_processes() as mapper, pytest.raises(TunixRTError, match="Free memory"):
         list(mapper(os._exit, [1]))
 

@@ -45,11 +45,11 @@ def rows_in(path: Path, file_type: FileType | None = None) -> list[FileRow]:
         (b'{"a": 1, "a": 2}', "'a' occurs twice"),
         (b'{"a": {"b" : 1, "b":2}}', "'b' occurs twice"),
         (b'{"a": "say \\"a\\": 1", "c": 1, "c": 2}', "'c' occurs twice"),
-        (b"{", "one object must stand on one line"),
+        (b"{", "each object must be on one line"),
         (b'{"a": 1} {"a": 2}', "trailing characters"),
     ],
 )
-def test_a_bad_line_is_named_and_the_next_one_is_read(line: bytes, reason: str) -> None:
+def test_reading_continues_after_a_bad_line(line: bytes, reason: str) -> None:
     first, second = rows_of(line + b"\n" + GOOD)
     assert isinstance(first, BadRow)
     assert first.number == 1
@@ -115,11 +115,11 @@ def test_an_item_longer_than_a_chunk_is_read_whole() -> None:
     [
         (b'[{"a": 1}, 5, {"b": 1}]', [None, "not a number", None]),
         (b'[{"c": {"a": 1, "a": 2}, "x": "' + b"x" * 400_000 + b'"}, {"b": 1}]', ["'a' occurs twice", None]),
-        (b'[{"a": 1}, {"b": ]', [None, "nor what follows it"]),
+        (b'[{"a": 1}, {"b": ]', [None, "nor can later rows"]),
         (b'[{"a": 1}', [None, "never closed"]),
         (b'[{"a": 1}]\n[{"b": 1}]', [None, "follows the end"]),
         (b'[{"a": NaN}, {"b": 1}]', ["NaN", None]),
-        (b"[" * 50_000, ["nor what follows it"]),
+        (b"[" * 50_000, ["nor can later rows"]),
         (b'[{"a": "' + b"x" * 2_000_000 + b'"}]', ["longer than"]),
         (b"[]", []),
     ],
@@ -162,7 +162,7 @@ def test_a_csv_field_may_be_larger_than_the_default_limit() -> None:
         (b'"x"y,2', "not readable CSV"),
     ],
 )
-def test_a_bad_csv_row_is_named_and_the_next_one_is_read(line: bytes, reason: str) -> None:
+def test_reading_continues_after_a_bad_csv_row(line: bytes, reason: str) -> None:
     first, second = csv_rows(b"q,a\n" + line + b"\nb,2\n")
     assert isinstance(first, BadRow)
     assert first.number == 2
@@ -206,7 +206,7 @@ def test_the_file_type_is_told_by_name_and_first_bytes(tmp_path: Path) -> None:
         assert row.values == {"q": "b", "a": "2"}
 
 
-def test_a_gzip_file_that_is_cut_off_ends_in_a_bad_row(tmp_path: Path) -> None:
+def test_a_truncated_gzip_file_ends_in_a_bad_row(tmp_path: Path) -> None:
     lines = b"".join(b'{"a": %d}\n' % os.urandom(1)[0] for _ in range(5_000))
     path = tmp_path / "cut.jsonl.gz"
     path.write_bytes(gzip.compress(lines)[:-500])
@@ -276,7 +276,7 @@ def test_a_missing_file_and_a_directory_are_told_apart(tmp_path: Path) -> None:
             resources.enter_context(regular_file(tmp_path))
 
 
-def test_a_pipe_is_copied_so_that_it_can_be_read_twice(tmp_path: Path) -> None:
+def test_a_pipe_can_be_read_twice(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     writer = threading.Thread(target=pipe.write_bytes, args=[GOOD])
@@ -295,7 +295,7 @@ def test_data_is_called_after_its_file(name: str, source: str) -> None:
     assert source_name(name) == source
 
 
-def test_a_list_that_is_not_read_to_its_end_leaves_no_complaint(tmp_path: Path) -> None:
+def test_a_partially_read_list_raises_no_warning(tmp_path: Path) -> None:
     file = tmp_path / "list.json"
     file.write_text('[{"a": 1}, {"a": 2}]')
     with open_rows(file) as stream:

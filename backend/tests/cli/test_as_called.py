@@ -21,11 +21,11 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_a_program_that_the_shell_does_not_find_is_named_by_its_path(installed: Path) -> None:
+def test_a_program_outside_path_is_named_by_its_path(installed: Path) -> None:
     assert as_called("eval list") == ".venv/bin/tunix-rt eval list"
 
 
-def test_the_name_is_enough_where_the_shell_finds_this_very_program(
+def test_the_name_suffices_if_path_finds_the_program(
     installed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(installed.parent))

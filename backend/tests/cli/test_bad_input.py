@@ -122,9 +122,7 @@ def test_a_build_does_not_write_through_a_planted_link(http: TestClient) -> None
     refused(http.post("/api/datasets/build", json={"dataset_name": "linked"}))
 
 
-def test_a_split_model_or_template_that_is_a_path_leads_nowhere(
-    http: TestClient, home: Path, outside: Path
-) -> None:
+def test_a_path_as_split_model_or_template_is_refused(http: TestClient, home: Path, outside: Path) -> None:
     for name in [*TRICKS, str(outside), f"{home}/../outside"]:
         for place in ("split", "model", "template"):
             refused(http.get("/api/datasets/demo-v1/xray", params={place: name}))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tunix_rt.cli.server import has_screen, page_address
+from tunix_rt.cli.server import has_display, page_address
 
 
 @pytest.mark.parametrize(
@@ -31,4 +31,4 @@ def test_the_page_is_opened_where_this_machine_finds_it(host: str, address: str)
 def test_a_browser_is_opened_only_where_there_is_a_screen(
     platform: str, environment: dict[str, str], has_one: bool
 ) -> None:
-    assert has_screen(platform, environment) is has_one
+    assert has_display(platform, environment) is has_one

@@ -12,7 +12,7 @@ def test_a_notebook_that_forces_colours_gets_no_moving_bars(monkeypatch: pytest.
     assert not type(err)(file=io.StringIO()).is_terminal
 
 
-def test_a_program_reads_a_row_of_a_table_from_one_line(
+def test_a_piped_table_has_one_line_per_row(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "40")

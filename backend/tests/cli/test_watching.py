@@ -135,7 +135,7 @@ def test_metrics_without_a_database_say_so_and_go_on(tmp_path: Path) -> None:
     assert ("process_cpu_seconds_total", ()) in figures
 
 
-def test_the_speed_of_a_run_is_its_newest_and_torn_lines_are_no_news(tmp_path: Path) -> None:
+def test_speed_is_read_from_the_last_complete_line(tmp_path: Path) -> None:
     file = tmp_path / "metrics.jsonl"
     assert last_tokens_per_s(file) is None
     file.write_text("")
@@ -204,7 +204,7 @@ def test_a_line_of_the_log_is_one_json_object_without_secrets(record: logging.Lo
     }
 
 
-def test_a_secret_of_the_environment_is_taken_out_of_both_formats(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_secrets_are_redacted_in_both_formats(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_API_KEY", 'my "odd\\ secret')
     record = logging.LogRecord("a", logging.INFO, __file__, 1, 'it is my "odd\\ secret!', (), None)
     assert json.loads(JsonLines().format(record))["message"] == "it is ***!"

@@ -61,7 +61,7 @@ def predictions(exam: Exam, run: Path) -> None:
 @pytest.mark.parametrize(
     ("flags", "exit_code", "message"),
     [
-        (("--model", "base"), 2, "which base is meant?"),
+        (("--model", "base"), 2, "does not say which base model"),
         (("--model", "tiny-llama"), 2, "--weights random"),
         (
             ("--model", "owner/nothing", "--temperature", "0", "--eval-set", "none.jsonl"),

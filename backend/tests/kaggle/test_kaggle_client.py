@@ -74,7 +74,7 @@ def test_without_credentials_it_is_said_where_they_go(kaggle: Kaggle, notebook: 
     assert "KAGGLE_API_TOKEN" in done.stderr
 
 
-def test_a_finished_notebook_is_waited_for_and_fetched_with_its_evidence(
+def test_a_finished_notebook_is_pulled_with_its_evidence(
     kaggle: Kaggle, stand_in: KaggleStandIn, tmp_path: Path
 ) -> None:
     stand_in.files = {"evidence/evidence.json": "{}", "runs/full/log.txt": "said"}
@@ -86,7 +86,7 @@ def test_a_finished_notebook_is_waited_for_and_fetched_with_its_evidence(
     assert (tmp_path / "back" / "my-training.log").read_text() == "everything that it printed"
 
 
-def test_a_failed_notebook_is_fetched_and_its_reason_is_the_error(
+def test_a_failed_notebook_is_pulled_and_explained(
     kaggle: Kaggle, stand_in: KaggleStandIn, tmp_path: Path
 ) -> None:
     stand_in.statuses = ["ERROR"]
@@ -97,7 +97,7 @@ def test_a_failed_notebook_is_fetched_and_its_reason_is_the_error(
     assert (tmp_path / "back" / "my-training.log").is_file()
 
 
-def test_a_session_that_ran_out_of_time_says_how_to_go_on(
+def test_a_session_out_of_time_says_how_to_continue(
     kaggle: Kaggle, stand_in: KaggleStandIn, tmp_path: Path
 ) -> None:
     stand_in.statuses = ["ERROR"]
@@ -117,7 +117,7 @@ def test_a_notebook_that_still_runs_is_not_fetched(
     assert not (tmp_path / "back").exists()
 
 
-def test_a_slug_that_kaggle_does_not_know_is_told_from_a_failure(kaggle: Kaggle) -> None:
+def test_an_unknown_slug_differs_from_a_failure(kaggle: Kaggle) -> None:
     done = kaggle("pull", "me/my-other-one")
     assert done.returncode == 2
     assert "no notebook me/my-other-one" in done.stderr
@@ -130,7 +130,7 @@ def test_an_address_that_cannot_be_one_is_refused_unasked(notebook: Path, addres
 
 
 @pytest.mark.parametrize("text", [None, "{}", "not JSON"])
-def test_a_file_that_is_no_notebook_of_ours_is_refused_unasked(tmp_path: Path, text: str | None) -> None:
+def test_a_foreign_notebook_is_refused_without_a_request(tmp_path: Path, text: str | None) -> None:
     file = tmp_path / "other.ipynb"
     if text is not None:
         file.write_text(text)

@@ -50,9 +50,7 @@ def has_run(notebook: Any) -> list[str]:
     return [" ".join(cell.source.split()[1:3]) for cell in code]
 
 
-def test_a_passing_run_goes_through_every_cell_and_leaves_evidence_that_holds(
-    tmp_path: Path, jupyter: dict[str, str]
-) -> None:
+def test_a_passing_notebook_leaves_valid_evidence(tmp_path: Path, jupyter: dict[str, str]) -> None:
     made = written_notebook(tmp_path / "home", "smoke_tiny", target="local", is_smoke=True)
     notebook = nbformat.reads(made.text, as_version=4)
     run_notebook(notebook, tmp_path, jupyter)
@@ -71,9 +69,7 @@ def test_a_passing_run_goes_through_every_cell_and_leaves_evidence_that_holds(
     assert verified.returncode == 0, verified.stdout
 
 
-def test_a_failing_run_stops_the_notebook_at_its_cell_with_the_reason(
-    tmp_path: Path, jupyter: dict[str, str]
-) -> None:
+def test_a_failing_run_stops_the_notebook(tmp_path: Path, jupyter: dict[str, str]) -> None:
     recipe = tmp_path / "diverging.yaml"
     smoke = shipped_recipe_path("smoke_tiny").read_text(encoding="utf-8")
     recipe.write_text(smoke.replace("learning_rate: 1e-3", "learning_rate: 1e30"), encoding="utf-8")
@@ -98,7 +94,7 @@ def test_a_failing_run_stops_the_notebook_at_its_cell_with_the_reason(
     assert json.loads((tmp_path / "report" / "evidence.json").read_bytes())["kind"] == "failure-report"
 
 
-def test_a_machine_without_the_promised_tpu_ends_the_preflight_with_its_code(tmp_path: Path) -> None:
+def test_a_missing_tpu_fails_the_preflight_with_its_code(tmp_path: Path) -> None:
     done = run_here("kaggle", "preflight", "submission_tpu", "--json", settings=home_of(tmp_path))
     assert done.returncode == 4
     (check,) = json.loads(done.stdout)["checks"]

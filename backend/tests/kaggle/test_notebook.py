@@ -51,7 +51,7 @@ def test_every_cell_is_one_command_whose_failure_stops_the_notebook(notebook: st
     ]
 
 
-def test_the_session_becomes_a_stop_in_time_that_can_be_resumed(notebook: str) -> None:
+def test_a_session_sets_a_resumable_time_limit(notebook: str) -> None:
     training = next(cell for cell in code_cells(notebook) if "runs/full" in cell)
     assert "--resume" in training
     assert "--stop-after 8h15m" in training
@@ -69,16 +69,16 @@ def test_a_shorter_session_stops_earlier_and_spaces_checkpoints(tmp_path: Path) 
 
 def test_a_later_session_fetches_what_the_one_before_left(tmp_path: Path) -> None:
     made = written_notebook(
-        tmp_path, "lora_gemma_2b", sets=("training.batch_size=8",), goes_on_from="me/my-training"
+        tmp_path, "lora_gemma_2b", sets=("training.batch_size=8",), continues_from="me/my-training"
     )
     assert "%%bash\ncp --recursive /kaggle/input/my-training/runs /kaggle/working" in code_cells(made.text)
     assert json.loads(made.text)["metadata"]["tunix_rt"]["kernel_sources"] == ["me/my-training"]
 
 
-def test_rows_of_ones_own_become_the_dataset_that_the_recipe_names(tmp_path: Path) -> None:
+def test_own_rows_become_the_recipes_dataset(tmp_path: Path) -> None:
     build(tmp_path, sums(8), dataset_name="mine", dataset_version="v2")
     changes = ("data.dataset=mine-v2", "eval.every_steps=null")
-    with pytest.raises(InvalidInputError, match="mine-v2 is on this machine only"):
+    with pytest.raises(InvalidInputError, match="mine-v2 is only on this machine"):
         written_notebook(tmp_path, sets=changes)
     made = written_notebook(tmp_path, sets=changes, data_file="/kaggle/input/mine/rows.jsonl")
     ingest = "%%bash\ntunix-rt data ingest /kaggle/input/mine/rows.jsonl --name mine --version v2"
@@ -95,8 +95,8 @@ def test_no_notebook_is_written_for_what_does_not_fit(tmp_path: Path) -> None:
     ("changes", "said"),
     [
         ({"target": "h200"}, "no 'h200'"),
-        ({"hours": 0.0}, "some hours"),
-        ({"goes_on_from": "my-training"}, "not the address"),
+        ({"hours": 0.0}, "longer than 0 hours"),
+        ({"continues_from": "my-training"}, "not the address"),
         ({"sets": ("data.dataset=null",)}, "names no dataset"),
     ],
 )

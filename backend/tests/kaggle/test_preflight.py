@@ -1,4 +1,4 @@
-"""Before a session is spent: are the devices those that were promised, and does the plan still hold?"""
+"""Before a session is spent: are the devices those that were planned, and does the plan still hold?"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -44,15 +44,15 @@ def test_the_promised_devices_pass_with_a_recipe_that_fits(tmp_path: Path) -> No
     found = preflight(tmp_path, tpus(8))
     assert verdicts(found) == {"devices": True, "memory": True, "session": True}
     assert found.passed
-    assert found.checks[0].detail == "8 x TPU v5 lite, as promised"
+    assert found.checks[0].detail == "8 x TPU v5 lite, as planned"
 
 
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (NO_TPU, "8 x TPU v5 lite promised, none is here: JAX sees no TPU."),
-        (tpus(4), "8 x TPU v5 lite promised, 4 x TPU v5 lite found"),
-        (tpus(8, "TPU v3"), "8 x TPU v5 lite promised, 8 x TPU v3 found"),
+        (NO_TPU, "8 x TPU v5 lite planned, none found: JAX sees no TPU."),
+        (tpus(4), "8 x TPU v5 lite planned, 4 x TPU v5 lite found"),
+        (tpus(8, "TPU v3"), "8 x TPU v5 lite planned, 8 x TPU v3 found"),
     ],
 )
 def test_other_devices_fail_before_anything_is_planned(
@@ -66,7 +66,7 @@ def test_other_devices_fail_before_anything_is_planned(
     assert "accelerator" in found.checks[0].next_step
 
 
-def test_a_recipe_that_does_not_fit_fails_with_what_would_help(tmp_path: Path) -> None:
+def test_a_recipe_that_does_not_fit_gets_advice(tmp_path: Path) -> None:
     found = preflight(tmp_path, tpus(8), make_recipe(**SEED_KEYS))
     memory = found.checks[1]
     assert (memory.name, memory.passed) == ("memory", False)
@@ -74,7 +74,7 @@ def test_a_recipe_that_does_not_fit_fails_with_what_would_help(tmp_path: Path) -
     assert "--set" in memory.next_step
 
 
-def test_devices_with_less_memory_than_planned_are_planned_for_as_they_are(tmp_path: Path) -> None:
+def test_less_device_memory_than_planned_is_used_in_the_plan(tmp_path: Path) -> None:
     found = preflight(tmp_path, tpus(8, memory_gib=0.001))
     assert verdicts(found)["memory"] is False
 

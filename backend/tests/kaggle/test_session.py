@@ -39,7 +39,7 @@ def test_a_session_keeps_time_before_and_after_the_training(hours: float, minute
     assert training_seconds(hours * HOUR) == minutes * 60
 
 
-def test_a_long_training_takes_several_sessions_and_loses_a_quarter_of_an_hour_at_most() -> None:
+def test_a_long_training_is_split_into_sessions() -> None:
     plan = make_plan(step_seconds=10.0, num_steps=6000, weights=1000, state=1000)
     session = plan_session(make_recipe(), plan, 9 * HOUR)
     assert (session.num_sessions, session.save_every_steps) == (3, 90)
@@ -53,11 +53,11 @@ def test_a_recipe_that_saves_more_often_is_left_alone(own: int | None, spacing: 
     assert plan_session(recipe, plan, 9 * HOUR).save_every_steps == spacing
 
 
-def test_a_training_shorter_than_the_spacing_saves_as_the_recipe_says() -> None:
+def test_a_short_training_saves_as_the_recipe_says() -> None:
     assert plan_session(make_recipe(), make_plan(num_steps=100), 9 * HOUR).save_every_steps is None
 
 
-def test_checkpoints_that_kaggle_would_not_keep_go_to_its_temporary_disk() -> None:
+def test_large_checkpoints_go_to_the_temporary_disk() -> None:
     session = plan_session(make_recipe(), make_plan(weights=4 * GB, state=GB), 9 * HOUR)
     assert session.checkpoint_bytes == 10 * GB  # two shards of 5 GB; the data axis holds copies
     assert session.directory == PurePosixPath("/kaggle/temp")

@@ -11,7 +11,7 @@ from tunix_rt.base.assets import shipped_recipe_names
 PAGE = Path(__file__).parents[3] / "docs" / "training-modes.md"
 
 
-def test_the_tables_are_those_of_the_compiler_and_of_the_planner(request: pytest.FixtureRequest) -> None:
+def test_machine_tables_match_compiler_and_planner(request: pytest.FixtureRequest) -> None:
     text = PAGE.read_text(encoding="utf-8")
     for name, table in {"tpu": tpu_table(), "gpu": gpu_table(), "seed": seed_table()}.items():
         before, marker, after = text.partition(f"<!-- {name} -->\n")
@@ -22,7 +22,7 @@ def test_the_tables_are_those_of_the_compiler_and_of_the_planner(request: pytest
     assert PAGE.read_text(encoding="utf-8") == text, "stale: run make docs"
 
 
-def test_the_compiler_says_that_the_step_of_the_seeds_does_not_fit_and_the_submission_does() -> None:
+def test_compiler_memory_verdicts_of_seeds_and_submission() -> None:
     known = compiled_recipes()
     assert not known["seed_m38_tpu"]["v5e-8"]["compiled"]["fits"]
     assert known["submission_tpu"]["v5e-8"]["compiled"]["fits"]

@@ -37,12 +37,12 @@ def test_processes_that_train_together_cannot_stop_by_their_own_clocks(tmp_path:
 def test_the_time_is_up_only_when_somebody_looks() -> None:
     stop = StopRequest(stop_after_s=0.0)
     assert not stop.is_made
-    stop.look_at_the_clock()
+    stop.check_deadline()
     assert stop.is_made
     assert stop.reason == "out of time"
 
 
 def test_without_a_limit_the_time_is_never_up() -> None:
     stop = StopRequest()
-    stop.look_at_the_clock()
+    stop.check_deadline()
     assert not stop.is_made

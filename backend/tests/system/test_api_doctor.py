@@ -5,7 +5,7 @@ from fastapi.testclient import TestClient
 from support.apps import make_app
 
 from tunix_rt.base.home import Home
-from tunix_rt.system.doctor import KeptDiagnosis
+from tunix_rt.system.doctor import CachedDiagnosis
 from tunix_rt.system.types import Diagnosis
 
 MACHINE = Diagnosis(
@@ -24,12 +24,12 @@ MACHINE = Diagnosis(
 def test_the_machine_is_examined_once_until_somebody_wants_it_fresh(store: Home) -> None:
     examinations: list[Diagnosis] = []
 
-    def examine() -> Diagnosis:
+    def diagnose() -> Diagnosis:
         examinations.append(MACHINE)
         return MACHINE
 
     app = make_app(store)
-    app.state.doctor = KeptDiagnosis(examine)
+    app.state.doctor = CachedDiagnosis(diagnose)
     http = TestClient(app)
     first = http.get("/api/doctor").json()
     assert first["diagnosis"]["num_cpus"] == 2

@@ -172,11 +172,11 @@ def test_a_backup_can_be_read_by_its_owner_only(sqlite: Home, tmp_path: Path) ->
 
 
 def test_a_backup_is_not_written_into_what_is_backed_up(sqlite: Home) -> None:
-    with pytest.raises(InvalidInputError, match="in the home directory"):
+    with pytest.raises(InvalidInputError, match="inside the home directory"):
         make_backup(sqlite, sqlite.settings.home_dir / "backup.zip", with_checkpoints=False)
 
 
-def test_a_home_or_a_database_that_is_in_use_stays_as_it_is(store: Home, tmp_path: Path) -> None:
+def test_restore_refuses_a_home_or_database_in_use(store: Home, tmp_path: Path) -> None:
     file = tmp_path / "backup.zip"
     write_files(store.settings.home_dir)
     queued(store, "run-1")
@@ -280,16 +280,16 @@ def test_a_backup_of_an_older_schema_is_upgraded(
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
-        (cut, "no whole backup"),
-        (flip, "no whole backup"),
-        (lead_out, "leads out of the home"),
+        (cut, "not a complete backup"),
+        (flip, "not a complete backup"),
+        (lead_out, "points outside the home"),
         (from_the_future, "Upgrade Tunix RT"),
         (lambda file: rewritten(file, **{"manifest.json": None}), "no manifest"),
         (lambda file: rewritten(file, **{"manifest.json": b"{}"}), "its manifest"),
-        (lambda file: rewritten(file, **{"files/runs/run-1/weights": b"w"}), "not what was written"),
-        (lambda file: rewritten(file, **{"database/traces.jsonl": b"{\n"}), "not what was written"),
-        (lambda file: rewritten(file, **{"files/more": b""}), "not those of its manifest"),
-        (lambda file: file.write_bytes(b"no zip"), "no whole backup"),
+        (lambda file: rewritten(file, **{"files/runs/run-1/weights": b"w"}), "does not match its hash"),
+        (lambda file: rewritten(file, **{"database/traces.jsonl": b"{\n"}), "does not match its hash"),
+        (lambda file: rewritten(file, **{"files/more": b""}), "do not match its manifest"),
+        (lambda file: file.write_bytes(b"no zip"), "not a complete backup"),
     ],
 )
 def test_a_damaged_backup_is_refused_and_leaves_nothing_behind(

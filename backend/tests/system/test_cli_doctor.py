@@ -15,7 +15,7 @@ from tunix_rt.base.home import Home
 from tunix_rt.base.settings import Settings
 from tunix_rt.engines.select import has_nvidia_gpu, probe
 from tunix_rt.runs.store.workers import WorkerRepository
-from tunix_rt.system.doctor import examine, examine_service, home_problems, hub_tokens
+from tunix_rt.system.doctor import diagnose, home_problems, hub_tokens, service_report
 
 _REPORT_MODULES = """
 import json, sys
@@ -75,7 +75,7 @@ def test_an_engine_that_hangs_is_given_up(fakes: Path) -> None:
 
 
 @pytest.mark.skipif(has_nvidia_gpu(), reason="this machine has an NVIDIA GPU")
-def test_a_device_that_an_engine_refuses_is_a_problem_with_a_next_step() -> None:
+def test_a_refused_device_is_a_problem_with_a_next_step() -> None:
     answer = probe("torch", "gpu")
     assert answer.device is None
     assert answer.problem is not None
@@ -86,7 +86,7 @@ def test_a_home_that_cannot_be_made_is_a_problem(tmp_path: Path, fakes: Path) ->
     (fakes / "jax.py").write_text("raise ImportError")
     (fakes / "torch.py").write_text("raise ImportError")
     (tmp_path / "file").touch()
-    diagnosis = examine(Settings(home=tmp_path / "file" / "home"))
+    diagnosis = diagnose(Settings(home=tmp_path / "file" / "home"))
     assert "creating the home directory" in diagnosis.problems[0].detail.lower()
     assert diagnosis.database is None
 
@@ -106,7 +106,7 @@ def test_doctor_counts_runs_and_workers(store: Home) -> None:
     seen = {"last_seen_at": NOW - timedelta(seconds=10)}
     WorkerRepository(store.database).register(make_worker("worker-a", **seen))
     WorkerRepository(store.database).register(make_worker("worker-b", status="stopped", **seen))
-    report, problems = examine_service(store, NOW)
+    report, problems = service_report(store, NOW)
     assert (report.num_running, report.is_queue_paused) == (1, False)
     assert [worker.worker_id for worker in report.workers] == ["worker-a"]
     assert report.workers[0].last_seen_s_ago == 10
@@ -119,9 +119,9 @@ def test_doctor_misses_workers_that_runs_need(store: Home) -> None:
     WorkerRepository(store.database).register(
         make_worker("worker-a", last_seen_at=NOW - timedelta(minutes=10))
     )
-    _, problems = examine_service(store, datetime.now(UTC))
+    _, problems = service_report(store, datetime.now(UTC))
     waiting, orphaned = problems
-    assert waiting.detail == "Runs wait (1), and no worker is alive."
+    assert waiting.detail == "Runs are waiting (1), and no worker is alive."
     assert "orphan has not been seen" in orphaned.detail
     assert "tunix-rt worker" in orphaned.next_step
 

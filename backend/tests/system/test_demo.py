@@ -24,7 +24,7 @@ def test_the_demo_builds_a_checked_dataset_and_builds_it_once(store: Home) -> No
     assert (again.imported.num_imported, again.dataset.status) == (0, "unchanged")
 
 
-def test_the_demo_ends_with_a_tested_model_each_time_in_a_run_of_its_own(tmp_path: Path) -> None:
+def test_every_demo_tests_its_model_in_a_new_run(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path / "home")
     first = run_program("demo", "--smoke-steps", "1", settings=settings)
     assert first.returncode == 0, first.stderr
@@ -43,7 +43,7 @@ def test_the_demo_ends_with_a_tested_model_each_time_in_a_run_of_its_own(tmp_pat
 
 def _has_next_steps_that_run(printed: str) -> None:
     """Copied as they stand into a shell that knows nothing of the demo."""
-    lines = printed.split("Look closer:\n")[1].split("Next,")[0].splitlines()
+    lines = printed.split("Inspect the result:\n")[1].split("Next,")[0].splitlines()
     show, compare, chat, up = (line.strip() for line in lines)
     environ = {"PATH": os.environ["PATH"]}
     for line in (show, compare, f"{chat.split('#')[0]} --prompt 'What is 1 + 2?'"):

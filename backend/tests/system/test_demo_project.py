@@ -52,7 +52,7 @@ def test_a_home_without_a_demo_says_so(plain: Settings) -> None:
     assert DemoProject(plain).state() == DemoState(status="none")
 
 
-def test_a_finished_demo_has_its_figures_also_for_the_next_server(plain: Settings) -> None:
+def test_a_finished_demo_survives_a_server_restart(plain: Settings) -> None:
     demo = project(plain, ENDS_WELL)
     demo.start()
     state = awaited(demo, "succeeded")
@@ -69,7 +69,7 @@ def test_a_failed_demo_says_why(plain: Settings) -> None:
     demo.close()
 
 
-def test_a_running_demo_tells_its_stage_and_is_not_started_twice(lasting: DemoProject) -> None:
+def test_a_running_demo_reports_its_stage_and_starts_once(lasting: DemoProject) -> None:
     assert lasting.start().status == "running"
     assert awaited(lasting, "9/10").stage == "9/10 training"
     with pytest.raises(ConflictError):

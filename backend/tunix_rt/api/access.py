@@ -1,11 +1,11 @@
 """Host and token checks, throttling, browser sessions.
 
-A page elsewhere can make a browser send requests here. With a name of its own that it points at this address
-(DNS rebinding) it would even read the answers: the Host gives it away. Without one it can still send
-(cross-site request forgery): the Origin gives it away.
+A page of another site can make a browser send requests here. With a host name that resolves to this address
+(DNS rebinding) it could even read the responses: the Host header reveals it. Without one it can still send
+requests (cross-site request forgery): the Origin header reveals it.
 
-On loopback no token is needed: whoever can connect there can read the home directory too. A token of ours
-that is sent there must still be right; other keys are passed over, since OpenAI's clients always send one.
+On loopback no token is needed: whoever can connect can also read the home directory. One of our tokens must
+still be valid there; other keys are ignored, because OpenAI clients always send one.
 
 A browser that has signed in sends its token in a cookie: links and streams cannot carry a header.
 """
@@ -50,9 +50,9 @@ from tunix_rt.system.types import (
 MAX_FAILURES = 10
 WINDOW_S = 60.0
 MAX_ADDRESSES = 10_000
-"""How many addresses are remembered: an attacker with more of them fills no memory."""
+"""Bounds the memory that an attacker with many addresses can fill."""
 _IPV6_NETWORK_BITS = 64
-"""One customer of an internet provider has so many addresses: they count as one."""
+"""A provider gives each customer such a network, so it counts as one address."""
 
 
 @dataclass
@@ -69,7 +69,7 @@ class AuthFailures:
         self._by_address: OrderedDict[str, _Failures] = OrderedDict()
 
     def wait_s(self, address: str) -> int:
-        """How long this address must wait before it may try again; 0: not at all."""
+        """Seconds until this address may try again; 0 if now."""
         failures = self._by_address.get(_group(address))
         if failures is None or failures.count < MAX_FAILURES:
             return 0
@@ -102,31 +102,31 @@ def _group(address: str) -> str:
 
 _LOOPBACK_NAMES = frozenset({"localhost"})
 _DEFAULT_PORTS = (80, 443)
-_FOREIGN = frozenset({"cross-site", "same-site"})
-"""What a browser says of a request from another site, or from another port of this one."""
+_CROSS_SITE = frozenset({"cross-site", "same-site"})
+"""Values of Sec-Fetch-Site for requests from another site or another port of this one."""
 _POLICY_VIOLATION = 1008
 _NUM_REMEMBERED = 16
-"""Names that were looked at: nearly every request has the same one."""
+"""Cached names: nearly every request has the same one."""
 _HEADERS = {
     b"x-content-type-options": b"nosniff",
     b"x-frame-options": b"DENY",
     b"referrer-policy": b"no-referrer",
     b"cross-origin-resource-policy": b"same-origin",
 }
-"""What tells browsers to keep the answers from other sites."""
+"""Headers that make browsers keep responses from other sites."""
 
 
 @dataclass(frozen=True)
 class Hosts:
-    """The names that this server answers to."""
+    """The host names that this server accepts."""
 
     names: frozenset[str] = frozenset()
     takes_any_address: bool = False
-    """Whether an IP address will do: no attacker's page has one as its name."""
+    """Whether any IP address is accepted: a rebinding attack needs a name."""
 
-    @lru_cache(_NUM_REMEMBERED)  # noqa: B019 - there is one of them in a server
+    @lru_cache(_NUM_REMEMBERED)  # noqa: B019 - one instance per server
     def has(self, name: str) -> bool:
-        """Whether a request for this name is meant for us."""
+        """Whether the server accepts requests for this name."""
         if name in _LOOPBACK_NAMES or name in self.names:
             return True
         try:
@@ -144,9 +144,9 @@ class OwnHostOnly:
         self._hosts = hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Look at the headers, then pass on."""
+        """Check the headers, then forward the request."""
         if scope["type"] == "websocket":
-            # There are none here; one that is added must be checked as requests are.
+            # There are no websockets; a future one must be checked like requests.
             await send({"type": "websocket.close", "code": _POLICY_VIOLATION})
             return
         if scope["type"] != "http":
@@ -167,34 +167,34 @@ class OwnHostOnly:
         if authority is None or not self._hosts.has(authority[0]):
             return error_response(
                 421,
-                "This server does not answer to the host of the request.",
+                "This server does not accept the request's Host.",
                 "Use its address, or add the name to TUNIX_RT_ALLOWED_HOSTS: docs/security.md",
                 "wrong-host",
             )
-        if _is_foreign(method, headers, authority):
+        if _is_cross_origin(method, headers, authority):
             return error_response(
                 403,
                 "The request comes from a page of another origin.",
-                "Ask from the server's own pages, or without a browser.",
+                "Send it from the server's own pages, or without a browser.",
                 "wrong-origin",
             )
         return None
 
 
-def _is_foreign(method: str, headers: Headers, authority: tuple[str, int | None]) -> bool:
+def _is_cross_origin(method: str, headers: Headers, authority: tuple[str, int | None]) -> bool:
     origin = headers.get("origin")
     if origin is not None:
         _, separator, rest = origin.partition("://")
         return not separator or _authority(rest) != authority
     is_link = method == "GET" and headers.get("sec-fetch-mode") == "navigate"
-    return headers.get("sec-fetch-site") in _FOREIGN and not is_link
+    return headers.get("sec-fetch-site") in _CROSS_SITE and not is_link
 
 
 @lru_cache(_NUM_REMEMBERED)
 def _authority(text: str) -> tuple[str, int | None] | None:
-    """Host and port, in lower case, without brackets and default ports; None when it is no such thing.
+    """Host and port, in lower case, without brackets and default ports; None if invalid.
 
-    The scheme is left out of it: a proxy that ends TLS passes on the name, and not that it was https.
+    The scheme is ignored: a proxy that terminates TLS forwards the name, but not that it was https.
 
     Example:
         "LOCALHOST:8000" -> ("localhost", 8000); "[::1]" -> ("::1", None); "box:443" -> ("box", None)
@@ -209,10 +209,10 @@ def _authority(text: str) -> tuple[str, int | None] | None:
 
 
 OPEN_PATHS = frozenset({"/api/health"})
-"""What whoever watches over the server may read without a token: it says only whether it works."""
+"""Readable without a token for monitoring; reveals only whether the server works."""
 TOKEN_COOKIE = "tunix_rt_token"
 KNOWN_FOR_S = 5.0
-"""How long a token that was right stays so without asking again; a revoked one works no longer than that."""
+"""How long a valid token is cached; a revoked one works at most this long."""
 _MAX_KNOWN = 1_000
 _FORWARDED = ("forwarded", "x-forwarded-for")
 _SIGNED_IN_AS = "signed_in_as"
@@ -220,14 +220,14 @@ _SIGNED_IN_AS = "signed_in_as"
 
 @dataclass(frozen=True)
 class Access:
-    """Under which names a server is called, and whether everybody needs a token."""
+    """The host names of a server, and whether it requires a token."""
 
     hosts: Hosts = field(default_factory=Hosts)
     requires_token: bool = True
 
 
 def access_to(settings: Settings, host: str) -> Access:
-    """On loopback: whoever is on this machine. Elsewhere: whoever has a token."""
+    """On loopback without a token, unless the settings require one; elsewhere with a token."""
     names = frozenset(settings.allowed_hosts)
     if is_loopback(host):
         return Access(Hosts(names), requires_token=settings.require_token)
@@ -236,18 +236,18 @@ def access_to(settings: Settings, host: str) -> Access:
 
 
 def signed_in_as(scope: Scope) -> ApiToken | None:
-    """The token that a request has shown; none where none is needed."""
+    """The token of a request; None if it has none and needs none."""
     token: ApiToken | None = scope.get("state", {}).get(_SIGNED_IN_AS)
     return token
 
 
 def is_open(method: str, path: str) -> bool:
-    """Whether a request needs no token: for the server's health, and for the files of the web app."""
+    """Whether a request needs no token: the health check and the files of the web app."""
     return path in OPEN_PATHS or (method in ("GET", "HEAD") and is_web_path(path))
 
 
 class TokenCheck:
-    """Lets a request through when its token covers it; else 401, 403, or 429 after too many wrong ones."""
+    """Checks the token of a request: 401, 403, or 429 after too many invalid ones."""
 
     def __init__(self, app: ASGIApp, tokens: TokenRepository, access: Access) -> None:
         self._app = app
@@ -256,7 +256,7 @@ class TokenCheck:
         self._failures = AuthFailures()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Look at the token, then pass on."""
+        """Check the token, then forward the request."""
         refusal = await self._refusal(scope) if scope["type"] == "http" else None
         await (refusal or self._app)(scope, receive, send)
 
@@ -264,17 +264,17 @@ class TokenCheck:
         headers = Headers(scope=scope)
         bearer, is_optional = _bearer(headers), self._is_optional(headers)
         needs_none = is_optional or is_open(scope["method"], scope["path"])
-        # A cookie goes along with every request, wanted or not: where no token is needed it does not count.
+        # Browsers send the cookie with every request: it is ignored where no token is needed.
         shown = bearer if needs_none else bearer or cookie_parser(headers.get("cookie", "")).get(TOKEN_COOKIE)
         if shown is None or (is_optional and not shown.startswith(TOKEN_PREFIX)):
-            return None if needs_none else _unauthorized("This server wants an access token.")
+            return None if needs_none else _unauthorized("This server requires an access token.")
         try:
             return await self._refusal_of(shown, scope)
         except StorageError as error:
             return response_to(error)
 
     def _is_optional(self, headers: Headers) -> bool:
-        # What a proxy passes on did not come from this machine, although the proxy stands on it.
+        # A forwarded request did not come from this machine, even if the proxy runs on it.
         return not self._access.requires_token and not any(name in headers for name in _FORWARDED)
 
     async def _refusal_of(self, shown: str, scope: Scope) -> JSONResponse | None:
@@ -284,7 +284,7 @@ class TokenCheck:
         if token is None and (wait_s := self._failures.wait_s(address)):
             return _too_many(wait_s)
         if token is None:
-            token = await anyio.to_thread.run_sync(self._known.ask, hashed)
+            token = await anyio.to_thread.run_sync(self._known.query, hashed)
         if token is None or not token.is_valid(datetime.now(UTC)):
             self._failures.add(address)
             return _unauthorized("The access token is not valid.")
@@ -294,19 +294,19 @@ class TokenCheck:
 
 
 class _KnownTokens:
-    """Tokens that were right a moment ago, so that not every request asks the database."""
+    """Recently valid tokens, so that not every request queries the database."""
 
     def __init__(self, tokens: TokenRepository) -> None:
         self._tokens = tokens
         self._known: OrderedDict[str, tuple[float, ApiToken]] = OrderedDict()
 
     def recent(self, hashed: str) -> ApiToken | None:
-        """The token with this hash, if it was asked for a moment ago."""
+        """The token with this hash, if it was checked recently."""
         known_at_s, token = self._known.get(hashed, (0.0, None))
         return token if time.monotonic() - known_at_s < KNOWN_FOR_S else None
 
-    def ask(self, hashed: str) -> ApiToken | None:
-        """The token with this hash, from the database; its use is written down."""
+    def query(self, hashed: str) -> ApiToken | None:
+        """The token with this hash, from the database; records its use."""
         token, now = self._tokens.find(hashed), datetime.now(UTC)
         if token is None or not token.is_valid(now):
             self._known.pop(hashed, None)
@@ -331,7 +331,7 @@ def _unauthorized(detail: str) -> JSONResponse:
 
 
 def _forbidden(token: ApiToken, needed: str) -> JSONResponse:
-    detail = f"The access token may {token.scope}; this needs the scope {needed}."
+    detail = f"The access token has the scope {token.scope}; this needs the scope {needed}."
     next_step = f"On the server: tunix-rt tokens create NAME --scope {needed}"
     response = error_response(403, detail, next_step, "forbidden")
     response.headers["www-authenticate"] = (
@@ -341,7 +341,7 @@ def _forbidden(token: ApiToken, needed: str) -> JSONResponse:
 
 
 def _too_many(wait_s: int) -> JSONResponse:
-    detail = "Too many wrong access tokens came from this address."
+    detail = "Too many invalid access tokens from this address."
     response = error_response(429, detail, f"Wait {wait_s} s, then use a valid token.", "too-many-failures")
     response.headers["retry-after"] = str(wait_s)
     return response
@@ -349,22 +349,22 @@ def _too_many(wait_s: int) -> JSONResponse:
 
 router = APIRouter(prefix="/api/session", tags=["session"], responses=error_responses())
 
-_KEPT_FOR_S = 30 * 24 * 3600
-"""The browser forgets it then; the token itself may end earlier."""
+_COOKIE_MAX_AGE_S = 30 * 24 * 3600
+"""The token itself may expire earlier."""
 
 
 class Session(Record):
-    """As whom this server sees you."""
+    """The identity of the client."""
 
     scope: TokenScope
-    """What you may do."""
+    """Scope of the client."""
     token_name: str | None = None
-    """The name of your access token; none on this machine, where none is needed."""
+    """Name of the access token; absent on loopback without a token."""
 
 
 @router.get("", response_model_exclude_none=True)
 async def get_session(request: Request) -> Session:
-    """Who you are to this server. 401 when it wants a token and there is none."""
+    """The identity of the client. 401 when a token is required and missing."""
     return _session(request)
 
 
@@ -372,14 +372,14 @@ async def get_session(request: Request) -> Session:
 async def sign_in(
     request: Request, response: Response, authorization: Annotated[str, Header()] = ""
 ) -> Session:
-    """Keep the token of the `Authorization` header in a cookie. 401 when it is not valid."""
+    """Store the token of the `Authorization` header in a cookie. 401 when it is not valid."""
     _, _, token = authorization.partition(" ")
-    # Only a token that was checked: on loopback, others are passed over.
+    # Only a checked token: on loopback, others are ignored.
     if signed_in_as(request.scope) is not None:
         response.set_cookie(
             TOKEN_COOKIE,
             token.strip(),
-            max_age=_KEPT_FOR_S,
+            max_age=_COOKIE_MAX_AGE_S,
             httponly=True,
             samesite="strict",
             secure=request.url.scheme == "https",
@@ -389,7 +389,7 @@ async def sign_in(
 
 @router.delete("", status_code=status.HTTP_204_NO_CONTENT)
 async def sign_out(response: Response) -> None:
-    """Forget the token in this browser; elsewhere it stays valid."""
+    """Delete the cookie; the token itself stays valid."""
     response.delete_cookie(TOKEN_COOKIE, httponly=True, samesite="strict")
 
 

@@ -45,14 +45,14 @@ from tunix_rt.serving.routes import OpenAIErrors, preferences_router
 from tunix_rt.serving.routes import router as openai_router
 from tunix_rt.sweeps.routes import router as tuning_router
 from tunix_rt.system.demo import DemoProject
-from tunix_rt.system.doctor import KeptDiagnosis, examine
+from tunix_rt.system.doctor import CachedDiagnosis, diagnose
 from tunix_rt.system.routes import doctor_router, health_router
 from tunix_rt.system.routes import router as demo_router
 from tunix_rt.system.store import TokenRepository
 from tunix_rt.traces.routes import router as revisions_router
 from tunix_rt.traces.routes import traces_router
 
-# Looked through in this order: what is asked for most stands first.
+# Matched in this order: the most requested routes come first.
 ROUTERS = (
     health_router,
     runs_router,
@@ -84,16 +84,16 @@ ROUTERS = (
 
 
 def app_to_serve(settings: Settings, host: str) -> FastAPI:
-    """The HTTP surface for a server that listens on `host`: it checks whom it answers."""
+    """The app for a server that listens on `host`, with access checks."""
     return create_app(open_home(settings), access_to(settings, host))
 
 
 def create_app(home: Home, access: Access | None = None) -> FastAPI:
-    """The HTTP surface over `store`, which is closed when the server stops.
+    """The app over `home`, which is closed when the server stops.
 
     Args:
-        home: What is served.
-        access: Whom it answers. None: everybody, for use within one process.
+        home: The home to serve.
+        access: Access checks. None: none, for use within one process.
     """
 
     @asynccontextmanager
@@ -104,7 +104,7 @@ def create_app(home: Home, access: Access | None = None) -> FastAPI:
         await to_thread.run_sync(app.state.demo.close)
         home.close()
 
-    # The API's description at /docs loads nothing from elsewhere.
+    # /docs loads nothing from other servers.
     app = FastAPIOffline(
         redoc_url=None,
         title="Tunix RT",
@@ -113,13 +113,13 @@ def create_app(home: Home, access: Access | None = None) -> FastAPI:
         lifespan=lifespan,
     )
     app.state.home = home
-    # Set when the server is told to stop: whatever streams ends.
+    # Set when the server stops, so that streams end.
     app.state.stopping = threading.Event()
     app.state.live = LiveRuns(home, app.state.stopping)
     app.state.models = ModelPool(home.settings, process_launcher(home.settings))
     app.state.measurements = Measurements(home)
     app.state.demo = DemoProject(home.settings)
-    app.state.doctor = KeptDiagnosis(partial(examine, home.settings))
+    app.state.doctor = CachedDiagnosis(partial(diagnose, home.settings))
     _add_checks(app, home, access)
     install_error_handlers(app)
     for router in ROUTERS:
@@ -129,7 +129,7 @@ def create_app(home: Home, access: Access | None = None) -> FastAPI:
 
 
 def _add_checks(app: FastAPI, home: Home, access: Access | None) -> None:
-    # The one that is added last sees a request first.
+    # The middleware added last sees a request first.
     app.add_middleware(BodyLimit, limit_of=body_limit_of(home.settings))
     if access is not None:
         app.add_middleware(TokenCheck, tokens=TokenRepository(home.database), access=access)
@@ -139,7 +139,7 @@ def _add_checks(app: FastAPI, home: Home, access: Access | None) -> None:
 
 
 def body_limit_of(settings: Settings) -> Callable[[str], int]:
-    """How many bytes a path takes."""
+    """The maximum body size of each path."""
     own_limits = {
         "/api/traces/batch": settings.batch_max_bytes,
         "/api/datasets/ingest": settings.upload_max_bytes,

@@ -13,25 +13,25 @@ from tunix_rt.base.http.errors import error_response
 
 LINGER_BYTES = 64 * 1024 * 1024
 LINGER_S = 5.0
-"""How much of a refused body is read and dropped: most clients read the answer only after sending it all."""
+"""How much of a refused body is read and dropped: most clients read a response only after sending it all."""
 
 _ANNOUNCING = frozenset({b"content-length", b"transfer-encoding"})
 """A request with neither of these headers has no body."""
 
 
 class _BodyTooLarge(Exception):
-    """Stops the reading of a body that has passed its limit."""
+    """Stops reading a body that exceeds its limit."""
 
 
 class BodyLimit:
-    """Answers 413 as soon as a body passes the limit of its path."""
+    """Answers 413 as soon as a body exceeds the limit of its path."""
 
     def __init__(self, app: ASGIApp, limit_of: Callable[[str], int]) -> None:
         self._app = app
         self._limit_of = limit_of
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Count, pass on, and cut off."""
+        """Forward the request while counting its body."""
         if scope["type"] != "http" or not any(name in _ANNOUNCING for name, _ in scope["headers"]):
             await self._app(scope, receive, send)
             return
@@ -39,7 +39,7 @@ class BodyLimit:
 
 
 class _Counted:
-    """One request whose body is being counted."""
+    """A request whose body is being counted."""
 
     def __init__(self, app: ASGIApp, limit: int) -> None:
         self._app = app
@@ -63,7 +63,7 @@ class _Counted:
             return message
 
         async def guarded_send(message: Message) -> None:
-            # The framework may turn our exception into its own answer: 413 goes out in its place.
+            # The framework may turn our exception into its own response, which 413 replaces.
             if not self._too_large or self._started:
                 self._started = True
                 await send(message)
@@ -79,7 +79,7 @@ class _Counted:
         response = error_response(
             413,
             f"The body is larger than the {self._limit} bytes that this route takes.",
-            "Send less at once, or raise the limit: docs/configuration.md",
+            "Send smaller requests, or raise the limit: docs/configuration.md",
             TooLargeError.code,
         )
         response.headers["connection"] = "close"
@@ -90,7 +90,7 @@ class _Counted:
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _linger(self, receive: Receive) -> None:
-        # Closing while the client still sends would reset the connection, and the answer would be lost.
+        # Closing while the client still sends would reset the connection and lose the response.
         end = self._num_bytes + LINGER_BYTES
         with anyio.move_on_after(LINGER_S):
             while self._has_more and self._num_bytes < end:
@@ -104,51 +104,51 @@ class _Counted:
 
 
 MAX_HEAD_BYTES = 64 * 1024
-"""Of a request line with its headers, of the frame of a chunk, or of the trailers of a body."""
+"""Limit for a request line with headers, for the framing of a chunk, and for trailers."""
 
 
 class BoundedHttp(HttpToolsProtocol):
-    """One connection. Its server takes it by name: see `tunix-rt up`."""
+    """A connection with bounded heads; `tunix-rt up` passes the class to uvicorn by name."""
 
     _num_unread = 0
-    """Bytes since the last thing that was whole: a head, a piece of a body, a request."""
+    """Bytes since the last complete head, body chunk or request."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Write through a transport that puts head and body together."""
+        """Write through a transport that joins head and body."""
         self._writes = JoinedWrites(transport, self.loop)
         super().connection_made(cast(asyncio.Transport, self._writes))
 
     def eof_received(self) -> None:
-        """The client sends nothing more, and the connection is closed: what was answered leaves before."""
+        """The client has finished sending: flush the response before the connection closes."""
         self._writes.flush()
 
     def data_received(self, data: bytes) -> None:
-        """Read on, unless whatever is being read has no end."""
+        """Parse, and refuse a head that exceeds the limit."""
         self._num_unread += len(data)
         super().data_received(data)
         if self._num_unread > MAX_HEAD_BYTES and not self.transport.is_closing():
             self.send_400_response("The head of the request is too long.")
 
     def on_headers_complete(self) -> None:
-        """A head is whole."""
+        """A head is complete."""
         self._num_unread = 0
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        """A piece of a body came."""
+        """A body chunk has arrived."""
         self._num_unread = 0
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """A request is whole."""
+        """A request is complete."""
         self._num_unread = 0
         super().on_message_complete()
 
 
 class JoinedWrites:
-    """A transport whose writes of one turn of the event loop leave together.
+    """A transport that joins all writes of one event loop iteration.
 
-    The server writes head and body apart, and every write of its own wakes up the client.
+    The server writes head and body separately, and every write would wake up the client.
     """
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
@@ -160,18 +160,18 @@ class JoinedWrites:
         return getattr(self._transport, name)
 
     def write(self, data: bytes) -> None:
-        """Write before the event loop turns again."""
+        """Queue data until the end of this event loop iteration."""
         if not self._waiting:
             self._loop.call_soon(self.flush)
         self._waiting.append(data)
 
     def close(self) -> None:
-        """Write what is waiting, then close."""
+        """Write the queued data, then close."""
         self.flush()
         self._transport.close()
 
     def flush(self) -> None:
-        """Write what is waiting."""
+        """Write the queued data."""
         if self._waiting:
             self._transport.write(b"".join(self._waiting))
             self._waiting.clear()

@@ -1,7 +1,7 @@
 """Request log and Prometheus metrics.
 
-The id comes from the header `X-Request-ID` when that is harmless, and goes out with the answer: with it, what
-a client saw can be found in the log.
+The request id comes from the header `X-Request-ID` if that is safe, and is returned with the response, so
+that the client's view can be matched with the log.
 """
 
 import logging
@@ -43,44 +43,42 @@ _LATENCY_BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1
 
 
 class Measurements:
-    """The measurements of one app, in a registry of its own."""
+    """The metrics of one app, in their own registry."""
 
     def __init__(self, home: Home) -> None:
         self.registry = CollectorRegistry()
         self.latency_s = Histogram(
             "tunix_rt_request_duration_seconds",
-            "From the head of a request to the end of its answer.",
+            "Time from the head of a request to the end of its response.",
             ("method", "route", "status"),
             registry=self.registry,
             buckets=_LATENCY_BUCKETS_S,
         )
-        self.in_flight = Gauge(
-            "tunix_rt_requests_in_flight", "Requests that are being answered.", registry=self.registry
-        )
-        about = Gauge("tunix_rt_info", "The version that is running.", ("version",), registry=self.registry)
+        self.in_flight = Gauge("tunix_rt_requests_in_flight", "Requests in progress.", registry=self.registry)
+        about = Gauge("tunix_rt_info", "The running version.", ("version",), registry=self.registry)
         about.labels(__version__).set(1)
         ProcessCollector(registry=self.registry)
         self.registry.register(_Service(FiguresReader(home)))
-        # Found once: there are as many as routes, and looking one up takes longer than to count.
+        # Cached: looking up a child takes longer than counting, and there are only as many as routes.
         self._latency_of = lru_cache(maxsize=None)(self.latency_s.labels)
 
     def observe(self, method: str, route: str, status: int, duration_s: float) -> None:
-        """Count an answer."""
+        """Count a response."""
         self._latency_of(method, route, status).observe(duration_s)
 
 
 class _Service(Collector):
-    """The figures of the store, read when somebody asks."""
+    """The figures of the service, read on each scrape."""
 
     def __init__(self, figures: FiguresReader) -> None:
         self._figures = figures
 
     def describe(self) -> list[Metric]:
-        """Nothing: the registry would otherwise collect once, and so connect, when the app is made."""
+        """Nothing, because the registry would otherwise collect, and so connect, when the app is created."""
         return []
 
     def collect(self) -> Iterator[Metric]:
-        """Every figure, or only that the database does not answer."""
+        """All figures, or only that the database does not answer."""
         try:
             figures = self._figures.read()
         except StorageError:
@@ -90,7 +88,7 @@ class _Service(Collector):
         yield from _queue(figures.queue)
         yield _by(
             "tunix_rt_running_tokens_per_second",
-            "Tokens per second of each run that goes on.",
+            "Tokens per second of each running run.",
             "run_id",
             figures.tokens_per_s,
         )
@@ -105,7 +103,7 @@ def _queue(queue: QueueFigures) -> Iterator[Metric]:
     )
     yield GaugeMetricFamily(
         "tunix_rt_queue_oldest_wait_seconds",
-        "How long the first of them has been waiting.",
+        "How long the oldest of them has been waiting.",
         value=queue.oldest_wait_s,
     )
     yield CounterMetricFamily(
@@ -132,27 +130,27 @@ logger = logging.getLogger("tunix_rt.requests")
 
 _HEADER = "x-request-id"
 _RAW_HEADER = _HEADER.encode()
-_HARMLESS = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_SAFE = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _QUIET = frozenset({"/api/health", "/metrics"})
-"""Asked every few seconds by whoever watches; logged only when something is wrong."""
+"""Polled every few seconds by monitoring; logged only on errors."""
 _UNROUTED = "other"
 
 
 class RequestLog:
-    """Gives a request its id, measures it and writes it down."""
+    """Assigns request ids, measures requests and logs them."""
 
     def __init__(self, app: ASGIApp, measurements: Measurements) -> None:
         self._app = app
         self._measurements = measurements
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on, then write down."""
+        """Handle the request, then log it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         own_id = _id(Headers(scope=scope).get(_HEADER, ""))
         scope.setdefault("state", {})[REQUEST_ID] = own_id
-        # Never reset: the request has its own context, and the server logs a bug after we have returned.
+        # Never reset: the request has its own context, and the server logs a bug after this returns.
         request_id.set(own_id)
         status, start_s = 500, time.perf_counter()
 
@@ -189,8 +187,8 @@ class RequestLog:
         logger.log(logging.ERROR if status >= 500 else logging.INFO, message, extra={"fields": fields})
 
 
-def _id(asked_for: str) -> str:
-    return asked_for if _HARMLESS.fullmatch(asked_for) else f"{random.getrandbits(64):016x}"
+def _id(requested: str) -> str:
+    return requested if _SAFE.fullmatch(requested) else f"{random.getrandbits(64):016x}"
 
 
 router = APIRouter(tags=["health"], responses=error_responses())

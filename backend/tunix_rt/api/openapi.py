@@ -1,4 +1,4 @@
-"""python -m: the OpenAPI document for the TypeScript client."""
+"""`python -m tunix_rt.api.openapi` prints the OpenAPI document for the TypeScript client."""
 
 import json
 import sys
@@ -11,7 +11,7 @@ from tunix_rt.base.settings import Settings
 
 
 def openapi_document() -> dict[str, Any]:
-    """The description of every route. Nothing is connected to and nothing is written.
+    """The description of every route. It neither connects nor writes anything.
 
     Example:
         openapi_document()["paths"]["/api/health"]["get"]

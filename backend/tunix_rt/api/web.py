@@ -1,6 +1,6 @@
 """The built web app.
 
-The files hold no data, so they need no token; what the page then asks for does.
+The files contain no data, so they need no token; the API requests of the page do.
 """
 
 from pathlib import Path
@@ -13,12 +13,12 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 BUILT = Path(__file__).parents[1] / "web"
-"""Where `make web` puts the app; a wheel brings it along."""
+"""Where `make web` puts the app; wheels include it."""
 _NOT_PAGES = ("/api", "/v1", "/metrics", "/docs", "/openapi.json", "/static-offline-docs", "/assets")
-"""What is never answered with the page: a script that mistypes a route must see an error."""
+"""Never answered with the page, because a script that mistypes a route must get an error."""
 _READING_METHODS = ("GET", "HEAD")
 _FOREVER = "public, max-age=31536000, immutable"
-# `data:` is for the pictures inside of style sheets.
+# `data:` is for images in style sheets.
 _CONTENT_SECURITY_POLICY = "; ".join(
     (
         "default-src 'self'",
@@ -32,13 +32,13 @@ _CONTENT_SECURITY_POLICY = "; ".join(
 _NOT_BUILT = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Tunix RT: the web app is not built</title></head>
 <body><main><h1>The web app is not built</h1>
-<p>In the source tree, run <code>make web</code>, then reload this page. A wheel brings the app along.</p>
-<p>The API works: <a href="/docs">its description</a>.</p></main></body></html>
+<p>In the source tree, run <code>make web</code>, then reload this page. Wheels include the app.</p>
+<p>The API is available: <a href="/docs">API documentation</a>.</p></main></body></html>
 """
 
 
 def is_web_path(path: str) -> bool:
-    """Whether the web app stands there, and not the API.
+    """Whether the path belongs to the web app, not to the API.
 
     Example:
         "/", "/runs/abc", "/assets/index-1a2b.js" -> True; "/api/runs", "/metrics" -> False
@@ -47,7 +47,7 @@ def is_web_path(path: str) -> bool:
 
 
 class WebApp:
-    """Answers what no route answers: with a file of the app, with its page, or as `otherwise` does."""
+    """Handles paths without a route: with a file of the app, its page, or `otherwise`."""
 
     def __init__(self, otherwise: ASGIApp, directory: Path) -> None:
         self._otherwise = otherwise
@@ -55,7 +55,7 @@ class WebApp:
         self._files = StaticFiles(directory=directory, check_dir=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Find the file or the page; the path is checked to stay inside the directory."""
+        """Serve the file or the page; paths outside the directory are refused."""
         response = await self._response(scope) if scope["type"] == "http" else None
         if response is None:
             await self._otherwise(scope, receive, send)

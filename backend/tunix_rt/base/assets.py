@@ -3,10 +3,10 @@
 assets/datasets/<name>/traces.jsonl
 assets/evalsets/<name>.jsonl
 assets/tokenizers/<name>/{tokenizer.json,tokenizer_config.json}
-assets/models/<name>/config.json    the shape of a built-in model, which starts from random weights
-assets/models/known.json            the shapes of models on the hub, so that planning needs no network
-assets/recipes/<name>.yaml          the recipes of training/configs, so that they have a name everywhere
-assets/rubrics/<name>.yaml          what a judge model can be asked
+assets/models/<name>/config.json    the architecture of a built-in model with random weights
+assets/models/known.json            architectures of models on the hub, for planning without a network
+assets/recipes/<name>.yaml          the recipes of training/configs, available by name everywhere
+assets/rubrics/<name>.yaml          rubrics for judge models
 """
 
 import json
@@ -27,7 +27,7 @@ def shipped_dataset_names() -> list[str]:
 
 
 def shipped_dataset_path(name: str) -> Path:
-    """The JSONL file of a shipped dataset: one canonical trace a line."""
+    """The JSONL file of a shipped dataset: one canonical trace per line."""
     return _known("dataset", name, shipped_dataset_names(), f"datasets/{name}/{TRACES_FILE}")
 
 
@@ -71,7 +71,7 @@ def shipped_model_config(name: str) -> dict[str, Any]:
 
 
 def known_model_configs() -> dict[str, dict[str, Any]]:
-    """Hub id to `config.json`, of the models whose shape ships with the package."""
+    """Hub id to `config.json`, of the models whose architecture ships with the package."""
     entries = json.loads((ASSETS_DIR / "models" / "known.json").read_text(encoding="utf-8"))
     return {hub_id: entry["config"] for entry in entries for hub_id in entry["hub_ids"]}
 
@@ -93,7 +93,7 @@ def shipped_rubric_path(name: str) -> Path:
 
 
 def _known(kind: str, name: str, known_names: list[str], relative: str) -> Path:
-    # Membership is checked before the path is made, so a name can never point outside the assets.
+    # Checked before the path is built, so a name can never point outside the assets.
     if name not in known_names:
         raise NotFoundError(
             f"There is no shipped {kind} named {name!r}.",

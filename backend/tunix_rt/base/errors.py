@@ -1,21 +1,21 @@
-"""Every error a person can meet, with its exit code and next step; errors as JSON between processes.
+"""Every error that users see, with its exit code and next step; errors as JSON between processes.
 
 The CLI prints `detail` and `next_step` without a traceback and exits with `exit_code`; the API answers
 `{"detail", "next_step", "code"}`. Anything else that escapes is a bug and keeps its traceback.
 
     TunixRTError                1
-    ├── InvalidInputError       2  what was typed or sent is not acceptable
-    │   ├── TooLargeError       2  it is acceptable in kind, not in size
-    │   └── NotFoundError       2  the thing named does not exist
-    ├── ConflictError           2  the thing exists in a state that forbids this
-    ├── DataError               3  rows, datasets or eval sets that must not be used
-    ├── DeviceError             4  the device that was asked for is not there
+    ├── InvalidInputError       2  the input is not acceptable
+    │   ├── TooLargeError       2  the input is larger than a limit
+    │   └── NotFoundError       2  no such object
+    ├── ConflictError           2  the object exists, but its state forbids this
+    ├── DataError               3  rows, datasets or eval sets that cannot be used
+    ├── DeviceError             4  the requested device is not available
     ├── DoesNotFitError         5  the run needs more memory than the device has
-    ├── DivergedError           6  the loss or a gradient is no longer a finite number
-    ├── StorageError            1  the disk or the database did not do its part
-    ├── JudgeError              1  the endpoint that judges did not do its part
-    ├── ServingError            1  the process of a model did not do its part, or none is free
-    ├── KaggleError             1  Kaggle did not do its part, or a notebook there failed
+    ├── DivergedError           6  the loss or a gradient is not finite
+    ├── StorageError            1  the disk or the database failed
+    ├── JudgeError              1  the judge's endpoint failed
+    ├── ServingError            1  a model process failed, or none is free
+    ├── KaggleError             1  Kaggle failed, or a notebook there did
     └── MissingExtraError       2  an optional dependency is not installed
 """
 
@@ -43,16 +43,16 @@ class TunixRTError(Exception):
         return f"{self.detail} {self.next_step}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Other processes raise it again as it was, whatever its constructor takes.
-        return _again, (type(self), self.detail), self.__dict__
+        # Unpickled in another process without calling the constructor, whose arguments differ by class.
+        return _unpickle, (type(self), self.detail), self.__dict__
 
 
-def _again(kind: type[TunixRTError], detail: str) -> TunixRTError:
+def _unpickle(kind: type[TunixRTError], detail: str) -> TunixRTError:
     return kind.__new__(kind, detail)
 
 
 class InvalidInputError(TunixRTError):
-    """What the caller typed or sent is not acceptable as it is."""
+    """The input is not acceptable."""
 
     code = "invalid-input"
     exit_code = 2
@@ -65,69 +65,69 @@ class TooLargeError(InvalidInputError):
 
 
 class NotFoundError(InvalidInputError):
-    """The thing that the caller named does not exist."""
+    """The requested object does not exist."""
 
     code = "not-found"
 
 
 class ConflictError(TunixRTError):
-    """The thing exists, in a state that forbids what was asked."""
+    """The object exists, but its state does not allow the request."""
 
     code = "conflict"
     exit_code = 2
 
 
 class DataError(TunixRTError):
-    """Rows, a dataset or an eval set that must not be used as they are."""
+    """Rows, a dataset or an eval set that cannot be used as they are."""
 
     code = "bad-data"
     exit_code = 3
 
 
 class DeviceError(TunixRTError):
-    """The device that was asked for is not there, or does not work."""
+    """The requested device is not available or does not work."""
 
     code = "device"
     exit_code = 4
 
 
 class DoesNotFitError(TunixRTError):
-    """The run needs more memory than the device has, as planned or as met."""
+    """The run needs more memory than the device has, as planned or as measured."""
 
     code = "does-not-fit"
     exit_code = 5
 
 
 class DivergedError(TunixRTError):
-    """The loss or a gradient is no longer a finite number; the last good state is kept."""
+    """The loss or a gradient is not finite; the last good state is kept."""
 
     code = "diverged"
     exit_code = 6
 
 
 class StorageError(TunixRTError):
-    """The disk or the database did not do its part; nothing was half-written."""
+    """The disk or the database failed; nothing was partially written."""
 
     code = "storage"
     exit_code = 1
 
 
 class JudgeError(TunixRTError):
-    """No request to the judge's endpoint can succeed: nobody there, a wrong key, an unknown model."""
+    """The judge's endpoint cannot be used: unreachable, wrong key, or unknown model."""
 
     code = "judge"
     exit_code = 1
 
 
 class ServingError(TunixRTError):
-    """The process that holds a model has died, or no process is free to load one."""
+    """The process that serves a model has died, or no process is free to load it."""
 
     code = "serving"
     exit_code = 1
 
 
 class KaggleError(TunixRTError):
-    """Kaggle cannot be reached or refuses, or a notebook there has failed or does not end."""
+    """Kaggle is unreachable or refuses the request, or a notebook there failed or has not ended."""
 
     code = "kaggle"
     exit_code = 1
@@ -147,7 +147,7 @@ class MissingExtraError(TunixRTError):
 
 
 def first_problems(problems: Sequence[str]) -> str:
-    """As many as a person reads in one sentence, and how many more there are.
+    """The first problems, and how many more there are.
 
     Example:
         ["line 2: no id", "line 3: no id"] -> "line 2: no id; line 3: no id"
@@ -157,7 +157,7 @@ def first_problems(problems: Sequence[str]) -> str:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A sentence that offers the nearest known word, else lists all of them.
+    """Suggest the closest known word, or list all of them.
 
     Example:
         "reasonning", ["reasoning", "think"] -> "Did you mean 'reasoning'?"
@@ -174,24 +174,28 @@ _BY_EXIT_CODE: dict[int, type[TunixRTError]] = {
 _SHOWN_CHARS = 1_000
 
 
+def error_fields(error: TunixRTError) -> dict[str, str]:
+    """The JSON object of an error, the same on stderr, in the API and between processes."""
+    return {"detail": error.detail, "next_step": error.next_step, "code": error.code}
+
+
 def print_child_error(error: TunixRTError) -> None:
-    """Say what is wrong in the shape that `child_error` reads; `tunix-rt … --json` does the same."""
-    shape = {"detail": error.detail, "next_step": error.next_step, "code": error.code}
-    sys.stderr.write(json.dumps(shape, ensure_ascii=False) + "\n")
+    """Print the error to stderr as the JSON line that `child_error` reads; `tunix-rt … --json` does too."""
+    sys.stderr.write(json.dumps(error_fields(error), ensure_ascii=False) + "\n")
 
 
 def child_error(what: str, exit_code: int, stderr: str) -> TunixRTError:
-    """The error of a child that has failed, of the kind that its exit code says.
+    """The error of a failed child process; its exit code determines the class.
 
     Example:
         5, '{"detail": "It needs 9 GiB.", …}' -> DoesNotFitError("The torch engine failed: It needs 9 GiB.")
     """
     *_, last_line = stderr.strip().splitlines() or [""]
     try:
-        said = json.loads(last_line)
-        detail, next_step = str(said["detail"]), str(said["next_step"])
+        fields = json.loads(last_line)
+        detail, next_step = str(fields["detail"]), str(fields["next_step"])
     except (ValueError, KeyError, TypeError):
-        detail = stderr.strip()[-_SHOWN_CHARS:] or "it said nothing"
-        next_step = "Report this with the recipe: it should not end like this."
+        detail = stderr.strip()[-_SHOWN_CHARS:] or "it printed nothing"
+        next_step = "This is a bug: please report it with the recipe."
     kind = _BY_EXIT_CODE.get(exit_code, TunixRTError)
     return kind(f"{what} failed: {detail}", next_step=next_step)

@@ -12,7 +12,7 @@ from tunix_rt.base.settings import Settings, load_settings
 
 @dataclass(frozen=True, eq=False)
 class Home:
-    """Where everything is kept. Each feature builds its own repositories on the database."""
+    """The home directory and its database, on which each feature builds its own repositories."""
 
     settings: Settings
     database: Database
@@ -23,10 +23,10 @@ class Home:
 
 
 def open_home(settings: Settings) -> Home:
-    """Open the home that `settings` names; create or upgrade it where needed.
+    """Open the home of `settings`, creating or upgrading it if needed.
 
     Raises:
-        StorageError: the home directory cannot be written, or the database does not answer.
+        StorageError: The home directory is not writable, or the database does not answer.
     """
     with storage_errors("creating the home directory"):
         settings.home_dir.mkdir(parents=True, exist_ok=True)
@@ -37,7 +37,7 @@ def open_home(settings: Settings) -> Home:
 
 @contextmanager
 def opened_home() -> Iterator[Home]:
-    """The home that the environment names, closed at the end."""
+    """The home of the environment's settings, closed on exit."""
     home = open_home(load_settings())
     try:
         yield home

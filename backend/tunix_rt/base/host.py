@@ -21,9 +21,9 @@ _CGROUP = Path("/sys/fs/cgroup")
 
 
 def available_memory_bytes() -> int | None:
-    """What a program may still take: free memory, or what the container has left if that is less.
+    """Free memory, or what is left of the container's limit if that is less.
 
-    None where the system does not tell.
+    None if the system does not report it.
     """
     free = _field(Path("/proc/meminfo"), "MemAvailable:")
     rooms = [room for room in (free, _container_room()) if room is not None]
@@ -31,12 +31,12 @@ def available_memory_bytes() -> int | None:
 
 
 def peak_process_bytes() -> int | None:
-    """The most memory that this process has used so far; None where the system does not tell."""
+    """Peak memory of this process; None if the system does not report it."""
     return _field(Path("/proc/self/status"), "VmHWM:")
 
 
 def usable_cores(cgroup: Path = _CGROUP) -> int:
-    """Cores that work for this process: those it may run on, or its container's share if that is less."""
+    """Cores available to this process: its CPU affinity, or the container's limit if that is less."""
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     share = _container_cores(cgroup)
     return allowed if share is None else max(1, min(allowed, math.ceil(share)))
@@ -61,7 +61,7 @@ def _container_room() -> int | None:
 
 
 def _container_cores(cgroup: Path) -> float | None:
-    """The limit that `docker run --cpus` sets, in either version of control groups; None: there is none."""
+    """The limit that `docker run --cpus` sets, in cgroup v1 or v2; None if unlimited."""
     try:
         if (cgroup / "cpu.max").exists():
             quota, period = (cgroup / "cpu.max").read_text().split()
@@ -74,29 +74,29 @@ def _container_cores(cgroup: Path) -> float | None:
 
 
 MAX_WORKERS = 8
-"""More would wait for the one process that writes."""
+"""More would only wait for the single writing process."""
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 
 class Mapper(Protocol):
-    """Applies a function to items and gives the results in order, lazily."""
+    """Apply a function to items and yield the results in order, lazily."""
 
     def __call__(self, function: Callable[[T], R], items: Iterable[T], /) -> Iterator[R]:
         """The results, in the order of the items."""
 
 
 def in_this_process(function: Callable[[T], R], items: Iterable[T], /) -> Iterator[R]:
-    """The mapper that needs no workers."""
+    """A mapper without worker processes."""
     return map(function, items)
 
 
 @contextmanager
 def worker_processes() -> Iterator[Mapper]:
-    """A mapper over one worker process a core. Functions and items must be picklable.
+    """A mapper over one worker process per core. Functions and items must be picklable.
 
-    Only as many items as keep the workers busy are taken ahead, so memory stays bounded.
+    Items are taken only as far ahead as keeps the workers busy, so memory stays bounded.
     """
     num_workers = min(usable_cores(), MAX_WORKERS)
     # "spawn": the parent holds database connections and threads, which a forked child must not share.
@@ -126,7 +126,7 @@ def _result_of(future: Future[R]) -> R:
 
 
 def _start_worker() -> None:
-    # Ctrl-C is the parent's to handle; a parent that was killed takes its workers with it.
+    # The parent handles Ctrl-C; if the parent is killed, its workers exit too.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
@@ -143,26 +143,26 @@ Job = tuple["Future[R]", T]
 
 @contextmanager
 def in_threads(function: Callable[[T], R], items: Sequence[T], *, num_threads: int) -> Iterator[Iterator[R]]:
-    """The results in the order of the items. Leaving the context drops what has not begun.
+    """The results in the order of the items. Exiting the context drops items that have not started.
 
-    What has begun is not waited for: a thread that hangs ends with the process. A pool of
-    `concurrent.futures` would keep it alive.
+    Running items are not awaited: a thread that hangs ends with the process, which a pool of
+    `concurrent.futures` would keep alive.
     """
     jobs = [(Future[R](), item) for item in items]
     waiting: SimpleQueue[Job[R, T]] = SimpleQueue()
     for job in jobs:
         waiting.put(job)
-    is_left = threading.Event()
+    is_closed = threading.Event()
     for _ in range(min(num_threads, len(jobs))):
-        threading.Thread(target=_work, args=(function, waiting, is_left), daemon=True).start()
+        threading.Thread(target=_work, args=(function, waiting, is_closed), daemon=True).start()
     try:
         yield (future.result() for future, _ in jobs)
     finally:
-        is_left.set()
+        is_closed.set()
 
 
-def _work(function: Callable[[T], R], waiting: "SimpleQueue[Job[R, T]]", is_left: threading.Event) -> None:
-    while not is_left.is_set():
+def _work(function: Callable[[T], R], waiting: "SimpleQueue[Job[R, T]]", is_closed: threading.Event) -> None:
+    while not is_closed.is_set():
         try:
             future, item = waiting.get_nowait()
         except Empty:

@@ -33,19 +33,19 @@ def is_hub_id(text: str) -> bool:
 def download_files(
     hub_id: str, patterns: tuple[str, ...], *, revision: str | None = None, online: bool = True
 ) -> Path:
-    """The local directory that holds the named files of a hub repository; cached ones are not fetched again.
+    """Download files of a hub repository, or find them in the cache; the directory is named by its commit.
 
-    Its name is the commit. Without `online` only the cache is asked.
+    Without `online`, only the cache is used.
 
     Raises:
-        NotFoundError: The hub does not know the repository or the revision.
+        NotFoundError: The repository or the revision does not exist.
         InvalidInputError: The repository is gated, or the hub cannot be reached.
         StorageError: The disk is full.
     """
-    # Imported here: nothing else needs it, and it is slow to import.
+    # Imported here because it is slow to import and only downloads need it.
     from huggingface_hub import snapshot_download
 
-    # The HTTP library's own error, whichever library this version of the hub client is built on.
+    # The error class of whichever HTTP library this version of the hub client uses.
     from huggingface_hub.errors import HFValidationError, HTTPError  # type: ignore[attr-defined]
 
     try:
@@ -68,7 +68,7 @@ def _explained(hub_id: str, revision: str | None, error: Exception) -> TunixRTEr
         )
     if isinstance(error, RepositoryNotFoundError):
         return NotFoundError(
-            f"The Hugging Face Hub has no repository {hub_id} that you may see.",
+            f"The Hugging Face Hub has no repository {hub_id} that you can access.",
             next_step="Check the spelling; for a private repository set HF_TOKEN.",
         )
     if isinstance(error, RevisionNotFoundError):
@@ -92,10 +92,10 @@ _HANDLE = re.compile(r"(?P<model>[\w.-]+/[\w.-]+)/(?P<framework>[\w.-]+)/[\w.-]+
 
 
 def download_kaggle_model(handle: str, *, online: bool = True) -> Path:
-    """The local directory of a model on Kaggle; a cached version is not fetched again.
+    """Download a model from Kaggle, or find it in the cache.
 
-    A handle without a version means the newest one, which only Kaggle knows; without `online` it is the
-    newest in the cache.
+    A handle without a version means the newest version on Kaggle, or without `online` the newest in the
+    cache.
 
     Raises:
         InvalidInputError: The handle is malformed, its files are not in the Hugging Face layout, or Kaggle
@@ -106,7 +106,7 @@ def download_kaggle_model(handle: str, *, online: bool = True) -> Path:
     if match is None or ".." in handle:
         raise InvalidInputError(
             f"{handle!r} is not a Kaggle handle.",
-            next_step="Write kaggle:owner/model/transformers/variation, and /version to fix it.",
+            next_step="Write kaggle:owner/model/transformers/variation, and /version to pin it.",
         )
     if match["framework"].lower() != "transformers":
         raise InvalidInputError(
@@ -119,7 +119,7 @@ def download_kaggle_model(handle: str, *, online: bool = True) -> Path:
 
 
 def _cached_version(handle: str, version: str | None) -> Path | None:
-    """Where kagglehub keeps a complete download; without a version, the newest of them."""
+    """The directory of a complete download in kagglehub's cache; without a version, the newest."""
     root = Path(os.environ.get("KAGGLEHUB_CACHE") or Path.home() / ".cache" / "kagglehub") / "models"
     variation = root / (handle if version is None else handle.rpartition("/")[0])
     # kagglehub writes this marker after the last file.
@@ -137,7 +137,7 @@ def _download(handle: str, *, online: bool) -> Path:
     try:
         import kagglehub
     except ImportError as error:
-        raise MissingExtraError("A model from Kaggle", extra="kaggle") from error
+        raise MissingExtraError("Downloading a model from Kaggle", extra="kaggle") from error
     from kagglehub import exceptions
 
     refusals = (exceptions.CredentialError, exceptions.UnauthenticatedError, exceptions.BackendError)
@@ -146,6 +146,6 @@ def _download(handle: str, *, online: bool) -> Path:
     except (*refusals, exceptions.NotFoundError, ValueError, OSError) as error:
         page = f"https://www.kaggle.com/models/{'/'.join(handle.split('/')[:2])}"
         raise InvalidInputError(
-            f"Kaggle did not give the model {handle}: {error}",
+            f"The model {handle} could not be downloaded from Kaggle: {error}",
             next_step=f"Accept its licence at {page}, set KAGGLE_USERNAME and KAGGLE_KEY, check the handle.",
         ) from error

@@ -1,6 +1,6 @@
-"""Log lines as text or JSON, and secrets taken out of them.
+"""Log lines as text or JSON, with secrets redacted.
 
-Secrets are taken out of every line, and a line that a request caused names the request.
+Every line is redacted, and lines logged during a request carry its id.
 """
 
 import json
@@ -11,13 +11,14 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tunix_rt.base.settings import Settings
+if TYPE_CHECKING:  # logs are imported before the settings are loaded, and pydantic takes 0.1 s
+    from tunix_rt.base.settings import Settings
 
 HIDDEN = "***"
 _MIN_SECRET_CHARS = 6
-"""A shorter value would be found everywhere: `1`, `true`."""
+"""Shorter values (`1`, `true`) occur in ordinary text."""
 
 _SECRET_NAME = re.compile(r"(?:TOKEN|KEY|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$", re.I)
 _URL_NAME = re.compile(r"(?:^|_)UR[IL]$", re.I)
@@ -27,25 +28,25 @@ _WELL_KNOWN = re.compile(r"\b(?:trt_[0-9a-f]{8}_[\w-]{16,}|hf_[A-Za-z0-9]{16,}|s
 
 
 def redacted(text: str, secrets: Sequence[str] | None = None) -> str:
-    """The text without what opens doors: passwords, tokens, keys, by their shape or by their value.
+    """Replace passwords, tokens and keys, recognised by their form or by their value.
 
     Args:
-        text: What is about to be written down.
-        secrets: Values to look for. Default: those of this process' environment.
+        text: Text to be written.
+        secrets: Values to replace. Default: those in this process's environment.
 
     Example:
         "401 for Bearer 0123456789abcdef" -> "401 for Bearer ***"
     """
     for secret in secret_values(os.environ) if secrets is None else secrets:
         text = text.replace(secret, HIDDEN)
-    if "://" in text:  # most texts have none, and the pattern looks for one from every letter on
+    if "://" in text:  # the pattern is slow, and most texts have no URL
         text = _URL_PASSWORD.sub(rf"\g<before>{HIDDEN}", text)
     text = _BEARER.sub(rf"\g<before>{HIDDEN}", text)
     return _WELL_KNOWN.sub(HIDDEN, text)
 
 
 def secret_values(environ: Mapping[str, str]) -> list[str]:
-    """What the environment keeps secret, longest first: one may be part of another.
+    """Values of secret environment variables, longest first, since one may contain another.
 
     Example:
         {"HF_TOKEN": "hf_abcdef", "HOME": "/root"} -> ["hf_abcdef"]
@@ -58,15 +59,15 @@ def secret_values(environ: Mapping[str, str]) -> list[str]:
 
 
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
-"""Of the request that is being answered."""
+"""Id of the current request."""
 
 
-def configure_logs(settings: Settings) -> None:
-    """Send the log of this process to standard error, in the format that the settings name."""
+def configure_logs(settings: "Settings") -> None:
+    """Log to standard error in the format of the settings."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines() if settings.log_format == "json" else TextLines())
     logging.basicConfig(handlers=[handler], level=settings.log_level.upper(), force=True)
-    # No line shows them, and finding them out takes longer than writing it.
+    # Our formats do not show them, and collecting them takes longer than writing the line.
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     for name in ("uvicorn", "httpx", "httpx2", "alembic"):
         logging.getLogger(name).setLevel(logging.WARNING)
@@ -82,10 +83,10 @@ class _Redacting(logging.Formatter):
 
 
 class JsonLines(_Redacting):
-    """One JSON object a line; what a record carries in `fields` becomes keys of it."""
+    """One JSON object per line; `fields` of a record become keys."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line, without secrets."""
+        """The redacted line."""
         line: dict[str, Any] = {
             "time": _time(record),
             "level": record.levelname.lower(),
@@ -97,17 +98,17 @@ class JsonLines(_Redacting):
         line |= getattr(record, "fields", {})
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
-        # Each value for itself: what JSON escapes would not be recognised any more.
+        # Before encoding: secrets are not recognised once JSON has escaped them.
         for name, value in line.items():
             line[name] = self._redacted(value) if isinstance(value, str) else value
         return json.dumps(line, ensure_ascii=False, default=str)
 
 
 class TextLines(_Redacting):
-    """The same for people."""
+    """One readable line per record."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line, without secrets."""
+        """The redacted line."""
         line = f"{_time(record)} {record.levelname.lower()} {record.name}: {record.getMessage()}"
         if (request := request_id.get()) is not None:
             line += f" [{request}]"

@@ -1,10 +1,10 @@
-"""Frozen record base class, storable text types, pagination, dotted keys, validation errors in plain words.
+"""Frozen record base class, storable text types, pagination, dotted keys, readable validation errors.
 
 generation   text, token counts, or a typed failure     written while the model runs; never changes
 judgement    answer, rule, verdict, checked steps       computed from the text; re-scoring computes it again
 
 These types are the lines of `metrics.jsonl` and `events.jsonl` and the content of the JSON files of a run
-directory. A figure that is not known is left out: none of them is ever written as null.
+directory. Unknown figures are left out, never written as null.
 """
 
 import math
@@ -17,7 +17,7 @@ Count = Annotated[int, Field(ge=0)]
 
 
 class Record(BaseModel):
-    """Closed and frozen; what is not known is left out, never written as null."""
+    """Closed and frozen; unknown values are left out, never written as null."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -30,7 +30,7 @@ LONE_SURROGATE = "contains a lone surrogate, which UTF-8 cannot encode; remove i
 
 
 TEXT_PATTERN = r"^[^\x00]*[^\s\x00][^\x00]*$"
-"""Text with something to see in it, and without the one character that PostgreSQL cannot hold."""
+"""Text that is not blank and has no NUL, which PostgreSQL cannot store."""
 _PLAIN_REASONS = {
     "string_pattern_mismatch": "is empty, only white space, or contains a NUL character",
     "string_unicode": LONE_SURROGATE,
@@ -40,7 +40,7 @@ _PLAIN_REASONS = {
 
 
 def _storable_text(text: str) -> str:
-    """Refuse what PostgreSQL or UTF-8 cannot hold, before it reaches either."""
+    """Refuse text that PostgreSQL or UTF-8 cannot store."""
     if "\x00" in text:
         raise ValueError("contains a NUL character; remove it")
     if not text.isascii():
@@ -64,7 +64,7 @@ def explain_validation_error(error: ValidationError, *, whole: str = "trace", ma
 def explain_problems(
     problems: Sequence[Mapping[str, Any]], *, whole: str = "trace", max_problems: int = 3
 ) -> str:
-    """The same for problems that pydantic has listed already; `whole` names what they are about."""
+    """`explain_validation_error` for pydantic's list of problems; `whole` names the validated object."""
     reasons = [f"{_place(problem['loc'], whole)}: {_reason(problem)}" for problem in problems[:max_problems]]
     num_hidden = len(problems) - max_problems
     return "; ".join(reasons) + (f"; and {num_hidden} more" if num_hidden > 0 else "")
@@ -75,7 +75,7 @@ def _place(loc: Sequence[int | str], whole: str) -> str:
 
 
 def _reason(problem: Mapping[str, Any]) -> str:
-    # Patterns say nothing to a person; only those of this module are known to mean "text".
+    # A regular expression explains nothing to users; only ours is known to mean "text".
     if problem["type"] == "string_pattern_mismatch" and TEXT_PATTERN not in str(problem["msg"]):
         return str(problem["msg"])
     return _PLAIN_REASONS.get(problem["type"], str(problem["msg"]).removeprefix("Value error, "))
@@ -86,7 +86,7 @@ Word = Annotated[StorableText, Field(max_length=MAX_FILTER_CHARS)]
 
 
 def flat(value: object, prefix: str = "") -> dict[str, object]:
-    """Every value that is no mapping, by its dotted key.
+    """Flatten nested mappings into dotted keys.
 
     Example:
         {"a": {"b": 1}, "c": [2]} -> {"a.b": 1, "c": [2]}
@@ -98,14 +98,14 @@ def flat(value: object, prefix: str = "") -> dict[str, object]:
 
 
 def differences(stated: object, again: object) -> Iterator[tuple[str, object, object]]:
-    """Key, first and second value wherever two nested values differ; None where one of them has no such key.
+    """Yield key, first and second value where two nested values differ; None where a key is missing.
 
-    Numbers that were computed twice may differ in the last digits: processors add in different orders.
+    Floats may differ in the last digits, because processors add in different orders.
     """
-    mine, theirs = flat(stated), flat(again)
-    for key in sorted(mine.keys() | theirs.keys()):
-        if not _is_same(mine.get(key), theirs.get(key)):
-            yield key, mine.get(key), theirs.get(key)
+    left, right = flat(stated), flat(again)
+    for key in sorted(left.keys() | right.keys()):
+        if not _is_same(left.get(key), right.get(key)):
+            yield key, left.get(key), right.get(key)
 
 
 def _is_same(one: object, other: object) -> bool:
@@ -118,7 +118,7 @@ Seconds = Annotated[float, Field(ge=0)]
 
 
 class Pagination(BaseModel):
-    """Where a page stands."""
+    """The position of a page in its list."""
 
     model_config = ConfigDict(frozen=True)
     limit: int
@@ -127,11 +127,11 @@ class Pagination(BaseModel):
     total_is_exact: bool
     """False when there are more than `total`: counting stops at a bound."""
     next_offset: int | None = None
-    """Where the next page begins; none after the last."""
+    """Offset of the next page; absent on the last page."""
 
 
 def pagination(limit: int, offset: int, num_shown: int, total: int) -> Pagination:
-    """Of a page of a list that was counted to its end."""
+    """The pagination of a list whose total is exact."""
     end = offset + num_shown
     next_offset = end if num_shown and end < total else None
     return Pagination(limit=limit, offset=offset, next_offset=next_offset, total=total, total_is_exact=True)

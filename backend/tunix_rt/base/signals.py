@@ -1,6 +1,6 @@
 """Stop requests from signals and time limits.
 
-Ctrl-C, SIGTERM and a terminal that closes let it stop in peace; Ctrl-C or SIGTERM once more stops it at once.
+Ctrl-C, SIGTERM and a closed terminal request a graceful stop; a second Ctrl-C or SIGTERM kills the process.
 """
 
 import signal
@@ -10,17 +10,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-_IMPATIENT = (signal.SIGINT, signal.SIGTERM)
+_KILLING = (signal.SIGINT, signal.SIGTERM)
 
 
 def stop_signals() -> tuple[signal.Signals, ...]:
-    """Those that ask this process to stop; a terminal that closes only where `nohup` does not forbid it."""
+    """Signals that request a stop; SIGHUP only if `nohup` does not ignore it."""
     is_ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
-    return _IMPATIENT if is_ignored else (*_IMPATIENT, signal.SIGHUP)
+    return _KILLING if is_ignored else (*_KILLING, signal.SIGHUP)
 
 
 class Interrupted(KeyboardInterrupt):
-    """A signal came while there was nothing to finish first."""
+    """A signal arrived outside `finishing_steps`."""
 
     def __init__(self, signal_number: int) -> None:
         super().__init__(signal_number)
@@ -28,13 +28,13 @@ class Interrupted(KeyboardInterrupt):
 
 
 class StopRequest:
-    """Whether the run was asked to stop, by a signal or by the time that it was given."""
+    """Whether the run should stop, because of a signal or its time limit."""
 
     def __init__(self, stop_after_s: float | None = None) -> None:
         self.signal_number: int | None = None
         self.is_out_of_time = False
-        """Set by `look_at_the_clock` alone: nothing changes between two looks of the loop."""
-        self._is_patient = False
+        """Set only by `check_deadline`, so that it does not change between two checks of the loop."""
+        self._finishes_steps = False
         self._deadline_s = None if stop_after_s is None else time.monotonic() + stop_after_s
 
     @property
@@ -44,38 +44,38 @@ class StopRequest:
 
     @property
     def reason(self) -> str:
-        """Why, in a word or two."""
+        """The signal's name, or "out of time"."""
         if self.signal_number is not None:
             return signal.Signals(self.signal_number).name
         return "out of time"
 
-    def look_at_the_clock(self) -> None:
-        """Notice that the time is up."""
+    def check_deadline(self) -> None:
+        """Set `is_out_of_time` once the deadline has passed."""
         self.is_out_of_time |= self._deadline_s is not None and time.monotonic() >= self._deadline_s
 
     @contextmanager
     def finishing_steps(self) -> Iterator[None]:
-        """From here on a signal is only noted: the loop asks for it between two steps."""
-        self._is_patient = True
+        """Record signals instead of raising; the loop checks for them between steps."""
+        self._finishes_steps = True
         try:
             yield
         finally:
-            self._is_patient = False
+            self._finishes_steps = False
 
     def _receive(self, signal_number: int, _frame: FrameType | None) -> None:
-        # The next one kills the process even while it waits for the compiler or the device.
-        for number in _IMPATIENT:
+        # The next signal kills the process, even while it waits for the compiler or the device.
+        for number in _KILLING:
             signal.signal(number, signal.SIG_DFL)
-        # Both the kernel and the shell say that a terminal closes.
+        # SIGHUP may arrive twice when a terminal closes: from the kernel and from the shell.
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         self.signal_number = signal_number
-        if not self._is_patient:
+        if not self._finishes_steps:
             raise Interrupted(signal_number)
 
 
 @contextmanager
 def stop_requests(*, is_listening: bool = True, stop_after_s: float | None = None) -> Iterator[StopRequest]:
-    """Listen for the signals, which only the main thread of a process can; the time counts from here."""
+    """Handle stop signals (main thread only) and start the time limit."""
     request = StopRequest(stop_after_s)
     if not is_listening or threading.current_thread() is not threading.main_thread():
         yield request

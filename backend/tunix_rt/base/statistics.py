@@ -19,11 +19,11 @@ class Bin(BaseModel):
 
 
 def histogram(counted: Mapping[float, int], *, min_width: float = 1) -> tuple[Bin, ...]:
-    """The values in about `MAX_BINS` bins or fewer, empty ones in between included; none of no values.
+    """The values in at most about `MAX_BINS` bins, including empty ones; () without values.
 
     Args:
         counted: how often each value occurs.
-        min_width: no bin is narrower; 1 for whole numbers.
+        min_width: minimum width of a bin; 1 for integers.
 
     Example:
         {2: 1, 4: 3} -> 2 to 3: 1, 3 to 4: 0, 4 to 5: 3
@@ -42,7 +42,7 @@ def histogram(counted: Mapping[float, int], *, min_width: float = 1) -> tuple[Bi
 
 
 def _round_width(width: float) -> float:
-    """The next width that is 1, 2 or 5 times a power of ten; 0 of 0."""
+    """The next width that is 1, 2 or 5 times a power of ten; 0 for 0."""
     if width == 0:
         return 0
     power = 10.0 ** math.floor(math.log10(width))
@@ -50,7 +50,7 @@ def _round_width(width: float) -> float:
 
 
 class Share(BaseModel):
-    """How many of how many, with the 95 % interval of the share."""
+    """A count out of n, with the 95 % interval of the rate."""
 
     model_config = ConfigDict(frozen=True)
     count: int
@@ -60,7 +60,7 @@ class Share(BaseModel):
 
     @property
     def value(self) -> float:
-        """The share itself; 0 of 0 is 0."""
+        """The rate; 0 if n is 0."""
         return self.count / self.n if self.n else 0.0
 
     def __str__(self) -> str:
@@ -80,19 +80,18 @@ def wilson_share(count: int, n: int) -> Share:
 
 
 def wilson_interval(share: float, n: int, *, z: float = 1.959964) -> tuple[float, float]:
-    """The Wilson score interval of a share of n things."""
+    """The Wilson score interval of a rate over n observations."""
     centre = share + z * z / (2 * n)
     margin = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     scale = 1 + z * z / n
-    # Near 0 and 1 rounding may put a bound on the wrong side of the share, or out of [0, 1].
+    # Near 0 and 1, rounding may move a bound past the rate or out of [0, 1].
     return max(0.0, min(share, (centre - margin) / scale)), min(1.0, max(share, (centre + margin) / scale))
 
 
 def sign_test(num_lost: int, num_gained: int) -> float:
-    """Two-sided exact p-value of the changes if losing and gaining were equally likely.
+    """Two-sided exact p-value if losses and gains were equally likely: on paired verdicts, McNemar's test.
 
-    On paired verdicts this is the exact McNemar test. Whole numbers throughout: nothing overflows, and only
-    the last division rounds.
+    Integer arithmetic: nothing overflows, and only the last division rounds.
 
     Example:
         1 lost, 7 gained -> 2 * (1 + 8) / 2**8 = 0.0703

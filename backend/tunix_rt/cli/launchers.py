@@ -1,4 +1,4 @@
-"""The flag sets of training/*.py and tools/package_submission.py."""
+"""Command lines of training/*.py and tools/package_submission.py."""
 
 import sys
 from collections.abc import Callable
@@ -36,42 +36,40 @@ DEFAULT_EVAL_SET = "eval_v2"
 Config = Annotated[Path, typer.Option("--config", help="Recipe (YAML).")]
 Output = Annotated[Path, typer.Option("--output", help="Directory of the run.")]
 Dataset = Annotated[str | None, typer.Option("--dataset", help="Key of the dataset.")]
-Data = Annotated[
-    Path | None, typer.Option("--data", help="File of traces to train on, in place of --dataset.")
-]
+Data = Annotated[Path | None, typer.Option("--data", help="File of traces to train on instead of --dataset.")]
 Device = Annotated[
     Literal["auto", "cpu", "gpu", "cuda", "tpu"],
-    typer.Option("--device", help="Where to run; cuda is another word for gpu."),
+    typer.Option("--device", help="Device to run on; cuda is an alias of gpu."),
 ]
 DeviceIndex = Annotated[
-    int | None, typer.Option("--device_index", min=0, help="Use this one device. Default: all of them.")
+    int | None, typer.Option("--device_index", min=0, help="Use only this device. Default: all devices.")
 ]
-SmokeSteps = Annotated[int | None, typer.Option("--smoke_steps", min=1, help="End after this many steps.")]
+SmokeSteps = Annotated[int | None, typer.Option("--smoke_steps", min=1, help="Stop after this many steps.")]
 SmokeConfig = Annotated[
-    Path | None, typer.Option("--smoke_config", help="Recipe that --smoke_steps runs in place of --config.")
+    Path | None, typer.Option("--smoke_config", help="Recipe for --smoke_steps instead of --config.")
 ]
 CheckpointDir = Annotated[
     Path | None,
-    typer.Option("--checkpoint_dir", help="Where checkpoints go. Default: checkpoints in --output."),
+    typer.Option("--checkpoint_dir", help="Checkpoint directory. Default: checkpoints in --output."),
 ]
 ResumeFrom = Annotated[
     str | None,
-    typer.Option("--resume_from", help="Step of a checkpoint, or latest (none yet: from the start)."),
+    typer.Option("--resume_from", help="Checkpoint step, or latest (from the start if there is none)."),
 ]
 SaveEverySteps = Annotated[
-    int | None, typer.Option("--save_every_steps", min=1, help="Steps between two checkpoints.")
+    int | None, typer.Option("--save_every_steps", min=1, help="Steps between checkpoints.")
 ]
 EvalAfterTrain = Annotated[
-    bool, typer.Option("--eval_after_train", help="Evaluate the trained model, as tunix-rt eval does.")
+    bool, typer.Option("--eval_after_train", help="Evaluate the trained model, like tunix-rt eval.")
 ]
 EvalSet = Annotated[
     str | None,
-    typer.Option("--eval_set", metavar="NAME|FILE", help=f"What it is asked. Default: {DEFAULT_EVAL_SET}."),
+    typer.Option("--eval_set", metavar="NAME|FILE", help=f"Eval set. Default: {DEFAULT_EVAL_SET}."),
 ]
 
 
 def training_command(engine: EngineName) -> Callable[..., None]:
-    """The command line that trains with this engine."""
+    """The training command of an engine."""
 
     def train(
         config: Config,
@@ -106,7 +104,7 @@ def training_command(engine: EngineName) -> Callable[..., None]:
             asked = EvaluationRequest(str(output), eval_set or DEFAULT_EVAL_SET, device=request.device)
             evaluate_and_print(asked, engine, as_json=False)
 
-    train.__doc__ = f"Train as `tunix-rt train --engine {engine}` does. docs/training.md has the exit codes."
+    train.__doc__ = f"Train like `tunix-rt train --engine {engine}`. See docs/training.md for the exit codes."
     return train
 
 
@@ -121,7 +119,7 @@ def train_torch() -> None:
 
 
 def launch(command: Callable[..., None]) -> None:
-    """Run a command line of its own; an error becomes its message, its next step and its exit code."""
+    """Run one command; an error prints its message and next step and sets the exit code."""
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
     app.command()(command)
     try:
@@ -145,7 +143,7 @@ def _recipe_path(config: Path, smoke_config: Path | None, smoke_steps: int | Non
         raise NotFoundError(
             f"There is no recipe {smoke_config}.", next_step="Check the path after --smoke_config."
         )
-    note(f"smoke run: {smoke_config} in place of {config}")
+    note(f"smoke run: {smoke_config} instead of {config}")
     return smoke_config
 
 
@@ -161,7 +159,7 @@ def _flags(dataset: str | None, data: Path | None, save_every_steps: int | None)
 
 
 def _check_evaluation(eval_after_train: bool, eval_set: str | None) -> None:
-    """An eval set that cannot be used is an error before the training, not after it."""
+    """Report an unusable eval set before the training, not after it."""
     if eval_set is not None and not eval_after_train:
         raise InvalidInputError(
             "--eval_set is given without --eval_after_train.", next_step="Add it, or leave both out."
@@ -170,7 +168,7 @@ def _check_evaluation(eval_after_train: bool, eval_set: str | None) -> None:
         require_checkers(open_evalset(load_settings(), eval_set or DEFAULT_EVAL_SET).items)
 
 
-_PREDICTIONS_ENDING = ".jsonl"
+_PREDICTIONS_SUFFIX = ".jsonl"
 
 Model = Annotated[
     str, typer.Option("--model", help="Run, directory of a model or adapter, hub id, kaggle: handle.")
@@ -182,19 +180,19 @@ EvalOutput = Annotated[
     Path,
     typer.Option(
         "--output",
-        help="Directory of the evaluation. A name that ends in .jsonl: a file of predictions, "
-        "with the directory beside it.",
+        help="Directory of the evaluation. A name ending in .jsonl is a file for the predictions; "
+        "the directory is then next to it.",
     ),
 ]
-EvalDevice = Annotated[DeviceName, typer.Option("--device", help="Where to run.")]
+EvalDevice = Annotated[DeviceName, typer.Option("--device", help="Device to run on.")]
 MaxNewTokens = Annotated[
-    int, typer.Option("--max_new_tokens", min=1, help="A text that reaches it is cut off.")
+    int, typer.Option("--max_new_tokens", min=1, help="Longer completions are truncated.")
 ]
 Limit = Annotated[
-    int | None, typer.Option("--limit", "--max-examples", min=1, help="Ask the first items only.")
+    int | None, typer.Option("--limit", "--max-examples", min=1, help="Only use the first items.")
 ]
-Temperature = Annotated[float, typer.Option("--temperature", min=0, help="0 takes the most likely token.")]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Decides every draw of a temperature above 0.")]
+Temperature = Annotated[float, typer.Option("--temperature", min=0, help="0: greedy decoding.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed for sampling with a temperature above 0.")]
 
 
 def eval_generate_command(
@@ -208,9 +206,9 @@ def eval_generate_command(
     temperature: Temperature = 0.0,
     seed: Seed = 0,
 ) -> None:
-    """Evaluate a model; the same as `tunix-rt eval`. docs/evaluation.md explains the files and exit codes."""
+    """Evaluate a model, like `tunix-rt eval`. See docs/evaluation.md for the files and exit codes."""
     _refuse_base(model)
-    is_file = output.suffix == _PREDICTIONS_ENDING
+    is_file = output.suffix == _PREDICTIONS_SUFFIX
     directory = output.with_suffix("") if is_file else output
     request = EvaluationRequest(
         model=model,
@@ -229,24 +227,25 @@ def eval_generate_command(
 
 
 def eval_generate() -> None:
-    """Run the command line; an error becomes its message, its next step and its exit code."""
+    """Run the command line."""
     launch(eval_generate_command)
 
 
 def _refuse_base(model: str) -> None:
     if model == "base" and not Path(model).is_dir():
         raise InvalidInputError(
-            "--model base names no model: which base is meant?",
+            "--model base is ambiguous: it does not say which base model.",
             next_step="Name it, e.g. --model google/gemma-3-1b-it, or a directory with its files.",
         )
 
 
 RunDirectory = Annotated[
-    Path, typer.Option("--run-dir", metavar="DIR", help="Directory of a run, or of its evidence.")
+    Path, typer.Option("--run-dir", metavar="DIR", help="Directory of a run or of its evidence.")
 ]
-SubmissionOutput = Annotated[Path, typer.Option("--output", metavar="DIR", help="Where the zip goes.")]
+SubmissionOutput = Annotated[Path, typer.Option("--output", metavar="DIR", help="Directory for the zip.")]
 FailureReport = Annotated[
-    bool, typer.Option("--failure-report", help="Package a run that did not succeed, and say so on its face.")
+    bool,
+    typer.Option("--failure-report", help="Package a failed run, marked as a failure report."),
 ]
 
 
@@ -255,14 +254,14 @@ def package_submission_command(
     output: SubmissionOutput = Path("submission"),
     failure_report: FailureReport = False,
 ) -> None:
-    """Package a run, or evidence that was packed before, as one zip that was verified. Exit 1 if it fails."""
+    """Package a run, or packed evidence, as one verified zip. Exit 1 if verification fails."""
     if (run_dir / EVIDENCE_FILE).is_file():
         _package_bundle(run_dir, output)
         return
     settings = load_settings()
-    found = run_by_id_or_path(settings, str(run_dir))
+    run = run_by_id_or_path(settings, str(run_dir))
     request = PackRequest(
-        found, to=output / evidence_id(found.run_id), is_zip=True, is_failure_report=failure_report
+        run, to=output / evidence_id(run.run_id), is_zip=True, is_failure_report=failure_report
     )
     print_packed(pack_evidence(settings, request))
 
@@ -272,12 +271,12 @@ def _package_bundle(directory: Path, output: Path) -> None:
     print_verdict(verdict)
     if not verdict.passed:
         raise typer.Exit(1)
-    assert verdict.manifest is not None  # nothing passes without it
+    assert verdict.manifest is not None  # it passed, so it has a manifest
     path = output / f"{verdict.manifest.evidence_id}.zip"
     zip_bundle(directory, path)
     say(f"packaged in {path}")
 
 
 def package_submission() -> None:
-    """Run the command line; an error becomes its message, its next step and its exit code."""
+    """Run the command line."""
     launch(package_submission_command)

@@ -11,10 +11,9 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from importlib import import_module
 from types import FrameType
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-import uvicorn
 
 from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.base.home import open_home
@@ -28,12 +27,15 @@ from tunix_rt.system.access import has_valid_token
 from tunix_rt.system.store import TokenRepository
 from tunix_rt.system.types import is_loopback
 
+if TYPE_CHECKING:
+    import uvicorn
+
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
-"""Addresses to listen on that are none to go to, and what to go to in their place."""
+"""Wildcard addresses, and the loopback address to open instead."""
 
 
 def page_address(host: str, port: int) -> str:
-    """Where a browser on this machine finds a server that listens on `host`.
+    """The URL for a browser on this machine of a server that listens on `host`.
 
     Example:
         ("0.0.0.0", 8000) -> "http://127.0.0.1:8000"; ("::1", 80) -> "http://[::1]:80"
@@ -43,34 +45,34 @@ def page_address(host: str, port: int) -> str:
 
 
 def open_browser(address: str) -> None:
-    """Open a browser, unless nobody sits before this process."""
-    if sys.stderr.isatty() and has_screen(sys.platform, os.environ):
-        # Some browsers keep the caller waiting until they are closed.
+    """Open a browser if this process has a terminal and a display."""
+    if sys.stderr.isatty() and has_display(sys.platform, os.environ):
+        # In a thread: some browsers block the caller until they are closed.
         threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
 
-def has_screen(platform: str, environment: Mapping[str, str]) -> bool:
-    """Whether a browser has somewhere to appear: over SSH, one for text would take over the terminal."""
+def has_display(platform: str, environment: Mapping[str, str]) -> bool:
+    """Whether a browser window can open; over SSH a text browser would take over the terminal."""
     if platform in ("win32", "darwin"):
         return "SSH_CONNECTION" not in environment
     return any(environment.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
 
 
 _GRACE_S = 10
-"""How long answers that have begun may take to end; streams end by themselves."""
+"""Seconds for running requests to finish on shutdown; streams end by themselves."""
 # By name: the command line and the API do not import each other.
 _APPLICATION = "tunix_rt.api.app:app_to_serve"
 _PROTOCOL = "tunix_rt.api.limits:BoundedHttp"
 
 Host = Annotated[
-    str | None, typer.Option(help="Address to listen on; one that others can reach needs an access token.")
+    str | None, typer.Option(help="Address to listen on; a non-loopback address requires an access token.")
 ]
 Port = Annotated[int | None, typer.Option(min=1, max=65535, help="Port to listen on.")]
 LogFormat = Annotated[
-    Literal["text", "json"] | None, typer.Option(help="Of the log on standard error. Default: text.")
+    Literal["text", "json"] | None, typer.Option(help="Format of the log on standard error. Default: text.")
 ]
 NoWorker = Annotated[
-    bool, typer.Option("--no-worker", help="Only serve: runs wait for a `tunix-rt worker` elsewhere.")
+    bool, typer.Option("--no-worker", help="Serve only; runs need a separate `tunix-rt worker`.")
 ]
 
 NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Do not open the web app in a browser.")]
@@ -96,18 +98,18 @@ def up(
 
 
 def _server(settings: Settings, *, on_start: Callable[[str], None] | None) -> "uvicorn.Server":
-    # Imported here: every other command would wait for the web framework too.
+    # Imported here because `tunix-rt worker` does not need it.
     import uvicorn
     from uvicorn.importer import import_from_string
 
     application = import_from_string(_APPLICATION)(settings, settings.host)
 
     class Server(uvicorn.Server):
-        """Opens the page when it answers; tells the application that it stops, so that streams end."""
+        """Opens the browser once it is up; on exit, signals the application so that streams end."""
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
-            _leave_out_of_collections()
+            _freeze_imported_objects()
             if on_start is not None and not self.should_exit:
                 on_start(page_address(settings.host, settings.port))
 
@@ -128,18 +130,17 @@ def _server(settings: Settings, *, on_start: Callable[[str], None] | None) -> "u
     return Server(config)
 
 
-def _leave_out_of_collections() -> None:
-    """Let the garbage collector look no more at what was imported.
+def _freeze_imported_objects() -> None:
+    """Exclude imported objects from garbage collection.
 
-    It is there until the end, and to look through all of it takes tens of milliseconds, in which nobody is
-    answered.
+    They live until exit, and scanning them blocks requests for tens of milliseconds.
     """
     gc.collect()
     gc.freeze()
 
 
 def _end(_signal_number: int, _frame: Any) -> None:
-    # The server has finished its answers when this is called: being told to stop is no failure.
+    # Called after the server has finished its requests: a requested stop is not a failure.
     raise SystemExit(0)
 
 
@@ -151,9 +152,9 @@ def _require_token_beyond_loopback(settings: Settings) -> None:
         home.close()
     if not is_safe:
         raise InvalidInputError(
-            f"{settings.host!r} is not a loopback address, and without access tokens anyone who reaches it "
-            "owns the data.",
-            next_step="Make a token first: tunix-rt tokens create NAME --scope admin; "
+            f"{settings.host!r} is not a loopback address, and without access tokens anyone who can reach it "
+            "controls the data.",
+            next_step="Create a token first: tunix-rt tokens create NAME --scope admin; "
             "or use --host 127.0.0.1 and, from elsewhere, an SSH tunnel.",
         )
 
@@ -166,16 +167,17 @@ Slots = Annotated[
     typer.Option(
         "--slot",
         metavar="DEVICE",
-        help="Room for one run at a time: auto (default), cpu, gpu, tpu, or one GPU as gpu:0; repeatable.",
+        help="Slot for one run at a time: auto (default), cpu, gpu, tpu, or one GPU as gpu:0; repeatable.",
     ),
 ]
 ExecutorOption = Annotated[
-    ExecutorName, typer.Option(help="Where runs go: this machine, or the Ray cluster of --ray-address.")
+    ExecutorName, typer.Option(help="Where runs execute: this machine, or the Ray cluster of --ray-address.")
 ]
 RayAddress = Annotated[
-    str | None, typer.Option(metavar="ADDRESS", help="Of the Ray cluster. Default: TUNIX_RT_RAY_ADDRESS.")
+    str | None,
+    typer.Option(metavar="ADDRESS", help="Ray cluster address. Default: TUNIX_RT_RAY_ADDRESS."),
 ]
-# For whoever starts a worker as a child and keeps the other end of its standard input.
+# For a parent process that holds the other end of the worker's standard input.
 Lifeline = Annotated[bool, typer.Option("--lifeline", hidden=True)]
 
 
@@ -185,7 +187,7 @@ def worker(
     ray_address: RayAddress = None,
     lifeline: Lifeline = False,
 ) -> None:
-    """Take runs from the queue until stopped; Ctrl-C saves them and gives them back, twice stops at once."""
+    """Run queued runs until stopped. Ctrl-C saves and requeues them; a second Ctrl-C kills them."""
     settings = load_settings()
     if ray_address is not None:
         settings = settings.model_copy(update={"ray_address": ray_address})

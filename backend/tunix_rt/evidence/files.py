@@ -17,7 +17,7 @@ from typing import IO, Protocol
 
 from tunix_rt.base.errors import DataError, NotFoundError
 from tunix_rt.base.files.atomic import storage_errors
-from tunix_rt.base.files.copies import PIECE_BYTES, Entry, copy_file, file_digest
+from tunix_rt.base.files.copies import CHUNK_BYTES, Entry, copy_file, file_digest
 from tunix_rt.evidence.types import (
     EVIDENCE_FILE,
     SUMS_FILE,
@@ -352,5 +352,5 @@ def bundle_entries(directory: Path) -> Iterator[Entry]:
 
 def _pieces(path: Path) -> Iterator[bytes]:
     with path.open("rb") as file:
-        while piece := file.read(PIECE_BYTES):
+        while piece := file.read(CHUNK_BYTES):
             yield piece

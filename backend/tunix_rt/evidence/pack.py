@@ -12,7 +12,7 @@ from pathlib import Path
 from tunix_rt import __version__
 from tunix_rt.base.errors import ConflictError, DataError, NotFoundError
 from tunix_rt.base.files.atomic import storage_errors, write_atomically, write_directory_atomically
-from tunix_rt.base.files.copies import zip_pieces
+from tunix_rt.base.files.copies import stream_zip
 from tunix_rt.base.files.locks import is_held
 from tunix_rt.base.settings import Settings
 from tunix_rt.datasets.files import dataset_dir
@@ -342,4 +342,4 @@ def _refusal(run_id: str, problems: tuple[BundleProblem, ...], *, is_success: bo
 def zip_bundle(directory: Path, path: Path) -> None:
     """Write a bundle as a zip file, atomically."""
     with write_atomically(path, what="writing the zip") as file:
-        file.writelines(zip_pieces(bundle_entries(directory)))
+        file.writelines(stream_zip(bundle_entries(directory)))

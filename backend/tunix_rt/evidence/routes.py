@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Path, Query, status
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from tunix_rt.base.files.copies import zip_pieces
+from tunix_rt.base.files.copies import stream_zip
 from tunix_rt.base.http.errors import error_responses
 from tunix_rt.base.http.routing import CheckedRoute, Limit, Offset, OpenHome
 from tunix_rt.base.http.transfers import chunks
@@ -128,5 +128,5 @@ def get_file(path: FilePath, file: Annotated[IO[bytes], Depends(_open_file)]) ->
 def download(evidence_id: EvidenceId, home: OpenHome) -> StreamingResponse:
     """The bundle as a zip stream. 404 if unknown."""
     headers = {"Content-Disposition": f'attachment; filename="{evidence_id}.zip"'}
-    archive = zip_pieces(bundle_entries(service.bundle_dir(home.settings, evidence_id)))
+    archive = stream_zip(bundle_entries(service.bundle_dir(home.settings, evidence_id)))
     return StreamingResponse(archive, media_type="application/zip", headers=headers)

@@ -18,7 +18,7 @@ from tunix_rt.kaggle.notebook import METADATA_KEY, slug_of
 
 _LOG_IN = (
     "Set KAGGLE_API_TOKEN, or KAGGLE_USERNAME and KAGGLE_KEY, or put kaggle.json into ~/.kaggle; "
-    "Kaggle's settings make one."
+    "create one in Kaggle's settings."
 )
 _FORBIDDEN, _NOT_FOUND = (401, 403), 404
 
@@ -30,12 +30,12 @@ def open_client() -> Any:
         MissingExtraError: It is not installed.
         InvalidInputError: There are no credentials.
     """
-    # It logs in while it is imported, and prints how to when it cannot: we say that ourselves.
+    # The client logs in on import and prints instructions on failure, which our error replaces.
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         try:
             from kaggle.api.kaggle_api_extended import KaggleApi
         except ImportError as error:
-            raise MissingExtraError("The way to Kaggle", extra="kaggle") from error
+            raise MissingExtraError("Access to Kaggle", extra="kaggle") from error
         client = KaggleApi()
         try:
             client.authenticate()
@@ -46,7 +46,7 @@ def open_client() -> Any:
 
 @contextmanager
 def kaggle_errors(kernel: str) -> Iterator[None]:
-    """Say what went wrong on the way to a notebook there."""
+    """Turn failures of Kaggle's client into errors with a next step."""
     import requests
 
     try:
@@ -58,27 +58,27 @@ def kaggle_errors(kernel: str) -> Iterator[None]:
             raise _refused(kernel, str(error)) from error
         if status == _NOT_FOUND:
             raise _unknown(kernel) from error
-        raise KaggleError(f"Kaggle answered with an error: {error}", next_step="Try again later.") from error
+        raise KaggleError(f"Kaggle returned an error: {error}", next_step="Try again later.") from error
     except requests.RequestException as error:
         raise KaggleError(
             f"Kaggle cannot be reached: {error}", next_step="Check the connection and the proxy settings."
         ) from error
     except ValueError as error:
-        # What the client makes of 401 and 403, and of a slug that it cannot read.
+        # The client raises it for 401, 403 and a malformed slug.
         raise _refused(kernel, str(error)) from error
 
 
-def _refused(kernel: str, said: str) -> InvalidInputError:
+def _refused(kernel: str, reason: str) -> InvalidInputError:
     return InvalidInputError(
-        f"Kaggle does not give access to {kernel}: {said}",
-        next_step=f"Check the slug in the address of the notebook, and who is logged in. {_LOG_IN}",
+        f"Kaggle denies access to {kernel}: {reason}",
+        next_step=f"Check the slug in the notebook's URL and the logged-in account. {_LOG_IN}",
     )
 
 
 def _unknown(kernel: str) -> NotFoundError:
     return NotFoundError(
         f"There is no notebook {kernel} on Kaggle.",
-        next_step="Take OWNER/SLUG from its address: kaggle.com/code/OWNER/SLUG.",
+        next_step="Take OWNER/SLUG from its URL: kaggle.com/code/OWNER/SLUG.",
     )
 
 
@@ -90,7 +90,7 @@ _EVIDENCE = "evidence.json"
 
 @dataclass(frozen=True)
 class PushRequest:
-    """A notebook and where it goes."""
+    """A notebook and its address."""
 
     notebook: Path
     kernel: str
@@ -99,7 +99,7 @@ class PushRequest:
 
 
 class Pushed(Record):
-    """A notebook that Kaggle took."""
+    """A pushed notebook."""
 
     kernel: str
     url: str
@@ -107,31 +107,31 @@ class Pushed(Record):
 
 
 class Pulled(Record):
-    """What a notebook left."""
+    """The downloaded output of a notebook."""
 
     kernel: str
     directory: str
     files: tuple[str, ...]
     evidence: tuple[str, ...]
-    """Directories of bundles among them."""
+    """Directories of the evidence bundles among them."""
 
 
 def push_kernel(request: PushRequest) -> Pushed:
     """Send a notebook; Kaggle runs it.
 
     Raises:
-        InvalidInputError: It is not a notebook of ours, the address is malformed, or Kaggle refuses.
-        KaggleError: Kaggle cannot be reached, or does not take it.
+        InvalidInputError: It is not a notebook of ours, the address is malformed, or Kaggle denies access.
+        KaggleError: Kaggle is unreachable or rejects it.
     """
-    asked = _metadata(request)
+    metadata = _metadata(request)
     client = open_client()
     with tempfile.TemporaryDirectory(prefix="tunix-rt-kaggle-") as directory:
         folder = Path(directory)
-        (folder / asked["code_file"]).write_bytes(request.notebook.read_bytes())
-        (folder / "kernel-metadata.json").write_text(json.dumps(asked, indent=1), encoding="utf-8")
+        (folder / metadata["code_file"]).write_bytes(request.notebook.read_bytes())
+        (folder / "kernel-metadata.json").write_text(json.dumps(metadata, indent=1), encoding="utf-8")
         with kaggle_errors(request.kernel):
             answer = client.kernels_push(directory)
-    _refuse_what_kaggle_refused(request.kernel, answer)
+    _check_push(request.kernel, answer)
     return Pushed(kernel=request.kernel, url=answer.url, version=answer.version_number)
 
 
@@ -139,7 +139,7 @@ def pull_kernel(kernel: str, to: Path | None, *, waits: bool, poll_s: float = PO
     """Fetch the output and the log of the last session of a notebook.
 
     Raises:
-        KaggleError: It has not ended, or it failed. What a failed one left is fetched all the same.
+        KaggleError: It has not ended, or it failed; the output of a failed one is downloaded too.
     """
     slug = slug_of(kernel)
     directory = to or Path(slug)
@@ -154,7 +154,7 @@ def pull_kernel(kernel: str, to: Path | None, *, waits: bool, poll_s: float = PO
 
 
 def _metadata(request: PushRequest) -> dict[str, Any]:
-    """What kernel-metadata.json says. The title is the slug in words: Kaggle makes slugs of titles."""
+    """The content of kernel-metadata.json. Kaggle derives the slug from the title."""
     slug, ours = slug_of(request.kernel), _own_metadata(request.notebook)
     shape = ours["machine_shape"]
     return {
@@ -190,14 +190,14 @@ def _own_metadata(notebook: Path) -> dict[str, Any]:
     return ours
 
 
-def _refuse_what_kaggle_refused(kernel: str, answer: Any) -> None:
+def _check_push(kernel: str, answer: Any) -> None:
     kinds = ("dataset", "competition", "kernel", "model")
     refused = [source for kind in kinds for source in getattr(answer, f"invalid_{kind}_sources") or ()]
     if answer.error or refused:
-        said = answer.error or f"not found: {', '.join(refused)}"
+        reason = answer.error or f"not found: {', '.join(refused)}"
         raise KaggleError(
-            f"Kaggle did not take {kernel}: {said}",
-            next_step="Check the slug, and the datasets, models and notebooks that it asks for.",
+            f"Kaggle rejected {kernel}: {reason}",
+            next_step="Check the slug, and the datasets, models and notebooks that it uses.",
         )
 
 
@@ -218,14 +218,14 @@ def _end_of(client: Any, kernel: str, *, waits: bool, poll_s: float) -> tuple[st
 
 
 def _failed(kernel: str, message: str, directory: Path, *, log: Path) -> KaggleError:
-    said = log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""
-    if OUT_OF_TIME_TEXT in said:
+    log_text = log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""
+    if OUT_OF_TIME_TEXT in log_text:
         return KaggleError(
             f"The session of {kernel} ran out of time; its checkpoints are in {directory}.",
-            next_step=f"Go on: tunix-rt kaggle notebook RECIPE --continue {kernel}, then push it.",
+            next_step=f"Continue: tunix-rt kaggle notebook RECIPE --continue {kernel}, then push it.",
         )
-    reasons = _REASON.findall(said)
+    reasons = _REASON.findall(log_text)
     return KaggleError(
         f"The notebook {kernel} failed on Kaggle: {reasons[-1] if reasons else message}",
-        next_step=f"{log.name} in {directory} has everything that it printed.",
+        next_step=f"See {log.name} in {directory} for its output.",
     )

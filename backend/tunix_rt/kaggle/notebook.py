@@ -32,23 +32,23 @@ def slug_of(kernel: str) -> str:
     if not _KERNEL.fullmatch(kernel):
         raise InvalidInputError(
             f"{kernel!r} is not the address of a notebook.",
-            next_step="Write OWNER/SLUG: small letters, digits and dashes, five at least, as in its address.",
+            next_step="Write OWNER/SLUG: at least five lowercase letters, digits and dashes, as in its URL.",
         )
     return kernel.partition("/")[2]
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell."""
+    """A notebook cell."""
 
     id: str
-    """Letters, digits and dashes; none twice."""
+    """Unique; letters, digits and dashes."""
     kind: Literal["markdown", "code"]
     text: str
 
 
 def notebook_text(cells: Sequence[Cell], metadata: dict[str, Any]) -> str:
-    """The file of a notebook."""
+    """The JSON of a notebook file."""
     notebook = {
         "cells": [_cell(cell) for cell in cells],
         "metadata": {
@@ -72,17 +72,17 @@ def _cell(cell: Cell) -> dict[str, Any]:
     return shared if cell.kind == "markdown" else shared | {"execution_count": None, "outputs": []}
 
 
-# IPython raises when a script of this magic does not end with 0, and the notebook stops there.
+# IPython raises when a script of this magic exits with a non-zero code, which stops the notebook.
 _SHELL = "%%bash"
 _LINE_CHARS = 100
 _SMOKE_STEPS = 2
 _SMOKE_ROWS = 8
-"""Divisible among the devices of every machine there."""
+"""Divisible by the number of devices of every machine there."""
 
 
 @dataclass(frozen=True)
 class NotebookRequest:
-    """What a notebook is for."""
+    """What a notebook trains, and where."""
 
     recipe_name: str
     recipe_text: str
@@ -91,15 +91,15 @@ class NotebookRequest:
     sets: tuple[str, ...] = ()
     eval_set: str = "eval_v2"
     model: str | None = None
-    """Where the recipe's model is taken from there. None: from where the recipe says."""
+    """Source of the model on Kaggle. None: as in the recipe."""
     package: str | None = None
-    """What pip installs. None: this version."""
+    """Package to install. None: this version."""
     data_file: str | None = None
-    """File there with the rows of the recipe's dataset. None: the dataset is shipped."""
-    goes_on_from: str | None = None
+    """Path on Kaggle of the dataset's rows. None: the dataset is shipped."""
+    continues_from: str | None = None
     """`owner/slug` of the notebook whose last session this one continues."""
     is_smoke: bool = False
-    """Two steps of everything, on whatever machine it runs."""
+    """Two steps of every stage, on any machine."""
 
 
 @dataclass(frozen=True)
@@ -121,23 +121,23 @@ def stages(request: NotebookRequest, session: SessionPlan, dataset: str) -> Iter
     """The stages of a session that trains on a dataset."""
     build = _Commands(request, session)
     yield Stage("Install", "The package, with JAX for this accelerator.", build.install())
-    yield Stage("Recipe", "What is trained. It travels with the notebook.", build.recipe())
+    yield Stage("Recipe", "The recipe to train, embedded in the notebook.", build.recipe())
     if request.data_file is not None:
-        yield Stage("Data", "The rows, as the dataset that the recipe names.", build.data(dataset))
-    if request.goes_on_from is not None:
-        yield Stage("Go on", "The checkpoints of the session before.", build.fetch())
+        yield Stage("Data", "The rows of the recipe's dataset.", build.data(dataset))
+    if request.continues_from is not None:
+        yield Stage("Go on", "The checkpoints of the previous session.", build.fetch())
     yield Stage("Doctor", "Devices, engines, home and disk of this machine.", build.doctor())
-    yield Stage("Preflight", "Is it what was planned for, and does the recipe still fit?", build.preflight())
-    yield Stage("Smoke", "Two steps of a tiny model: everything works here.", build.smoke())
+    yield Stage("Preflight", "Whether the machine matches the plan and the recipe fits.", build.preflight())
+    yield Stage("Smoke", "Two steps of a tiny model, to check that everything works.", build.smoke())
     yield Stage("Training", _training_text(session), build.training())
-    yield Stage("Evaluation", "What the model is worth, with every text.", build.evaluation())
-    yield Stage("Evidence", "Packed, checked, and kept with the weights.", build.evidence())
+    yield Stage("Evaluation", "Scores of the model, with every completion.", build.evaluation())
+    yield Stage("Evidence", "Packed, verified, and kept with the weights.", build.evidence())
 
 
 def _training_text(session: SessionPlan) -> str:
     return (
-        f"Ends by itself within {_duration(session.stop_after_s)}. Exit code 7 means out of time: everything "
-        "is saved, and the next session goes on from there."
+        f"Stops by itself within {_duration(session.stop_after_s)}. Exit code 7 means out of time: all state "
+        "is saved, and the next session continues from there."
     )
 
 
@@ -162,7 +162,7 @@ class _Commands:
         return _shell("tunix-rt", "data", "ingest", self.request.data_file or "", *more)
 
     def fetch(self) -> str:
-        before = INPUT / slug_of(self.request.goes_on_from or "")
+        before = INPUT / slug_of(self.request.continues_from or "")
         return _shell("cp", "--recursive", str(before / "runs"), str(self._directory))
 
     def doctor(self) -> str:
@@ -188,8 +188,8 @@ class _Commands:
 
     def evaluation(self) -> str:
         more = ["--limit", "4", "--max-new-tokens", "32"] if self.request.is_smoke else []
-        asked = ["--eval-set", self.request.eval_set]
-        return _shell("tunix-rt", "eval", self._run("full"), *asked, *self._device, *more)
+        evalset = ["--eval-set", self.request.eval_set]
+        return _shell("tunix-rt", "eval", self._run("full"), *evalset, *self._device, *more)
 
     def evidence(self) -> str:
         to = str(self._kept / "evidence")
@@ -225,7 +225,7 @@ class _Commands:
 
 
 def _shell(*words: str) -> str:
-    """A cell that runs one command: on one line where it fits, else an option a line."""
+    """A cell that runs one command: on one line if it fits, otherwise one option per line."""
     line = shlex.join(words)
     return f"{_SHELL}\n" + (line if len(line) <= _LINE_CHARS else line.replace(" --", " \\\n    --"))
 
@@ -242,12 +242,12 @@ def _duration(seconds: int) -> str:
 
 _SILENT = PlanProgress()
 METADATA_KEY = "tunix_rt"
-"""In the notebook's metadata: what `kaggle push` must know."""
+"""Key in the notebook's metadata for `kaggle push`."""
 
 
 @dataclass(frozen=True)
 class WrittenNotebook:
-    """A notebook and what it rests on."""
+    """A notebook and its plan."""
 
     text: str
     plan: Plan
@@ -265,45 +265,42 @@ def write_notebook(
     """Plan the recipe for the machine and write the notebook.
 
     Raises:
-        DoesNotFitError: The plan says that it does not fit.
+        DoesNotFitError: The recipe does not fit the machine.
         InvalidInputError: Kaggle has no such machine, or no such session.
     """
     machine = machine_of(request.target)
     if request.hours <= 0:
-        raise InvalidInputError("A session has some hours.", next_step="Write --hours 9, or less.")
+        raise InvalidInputError(
+            "A session must be longer than 0 hours.", next_step="Pass --hours 9, or less."
+        )
     recipe = load_recipe(recipe_path, sets=list(request.sets)).recipe
     dataset = _dataset_there(recipe, request)
     options = PlanOptions(is_fast=is_fast, session_seconds=request.hours * 3600)
     plan = plan_recipe(settings, recipe, find_target(request.target), options, progress)
     if not plan.fits:
-        raise DoesNotFitError(
-            plan.reason, next_step=f"{advice_of(plan)}No session is spent on what does not fit."
-        )
+        raise DoesNotFitError(plan.reason, next_step=f"{advice_of(plan)}The notebook was not written.")
     session = plan_session(recipe, plan, request.hours * 3600)
-    cells = [Cell("title", "markdown", _headline(request)), *_stage_cells(request, session, dataset)]
+    cells = [Cell("title", "markdown", _headline(request))]
+    cells += [cell for stage in stages(request, session, dataset) for cell in stage.cells()]
     metadata = {
         METADATA_KEY: {
             "recipe": request.recipe_name,
             "target": request.target,
             "machine_shape": machine.machine_shape or "",
-            "kernel_sources": [request.goes_on_from] if request.goes_on_from else [],
+            "kernel_sources": [request.continues_from] if request.continues_from else [],
         }
     }
     return WrittenNotebook(notebook_text(cells, metadata), plan, session)
 
 
-def _stage_cells(request: NotebookRequest, session: SessionPlan, dataset: str) -> list[Cell]:
-    return [cell for stage in stages(request, session, dataset) for cell in stage.cells()]
-
-
 def _dataset_there(recipe: Recipe, request: NotebookRequest) -> str:
-    """The key of the dataset, if Kaggle can have it."""
+    """The key of the dataset, if it is available on Kaggle."""
     key = recipe.data.dataset
     if key is None:
         raise InvalidInputError("The recipe names no dataset.", next_step="Add --set data.dataset=KEY.")
     if key not in shipped_dataset_names() and request.data_file is None:
         raise InvalidInputError(
-            f"The dataset {key} is on this machine only.",
+            f"The dataset {key} is only on this machine.",
             next_step=f"Put the file of `tunix-rt data export {key}` into a dataset on Kaggle, and add "
             "--data /kaggle/input/SLUG/FILE.",
         )
@@ -311,9 +308,9 @@ def _dataset_there(recipe: Recipe, request: NotebookRequest) -> str:
 
 
 def _headline(request: NotebookRequest) -> str:
-    where = "this machine, two steps of everything" if request.target == LOCAL else request.target
+    where = "this machine, two steps of every stage" if request.target == LOCAL else request.target
     return (
         f"# {request.recipe_name}: {where}\n\n"
-        "Made by `tunix-rt kaggle notebook`. Every cell is one command; one that fails stops the notebook "
-        "with its reason."
+        "Written by `tunix-rt kaggle notebook`. Every cell is one command; a failing one stops the notebook "
+        "with its error."
     )

@@ -1,4 +1,4 @@
-"""Is the machine the one that was planned for?"""
+"""Check that the machine matches the plan."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -19,17 +19,17 @@ CheckName = Literal["devices", "memory", "session"]
 
 
 class PreflightCheck(Record):
-    """One question and its answer."""
+    """One check and its result."""
 
     name: CheckName
     passed: bool
     detail: str
     next_step: str | None = None
-    """What to do; absent when there is nothing to do."""
+    """How to fix it; absent if the check passed."""
 
 
 class Preflight(Record):
-    """The checks in their order. One that makes no sense after a failure is left out."""
+    """The checks in order; checks that depend on a failed one are skipped."""
 
     recipe: str
     target: str
@@ -41,23 +41,23 @@ Probe = Callable[[EngineName, Platform], ProbeAnswer]
 
 _SILENT = PlanProgress()
 _WRONG_MACHINE = (
-    "Choose the accelerator in the settings of the notebook (Session options), or make the notebook again "
-    "for the machine that is there, with --on."
+    "Choose the accelerator in the settings of the notebook (Session options), or write the notebook again "
+    "for the available machine, with --on."
 )
 
 
 @dataclass(frozen=True)
 class PreflightRequest:
-    """What was promised."""
+    """The plan to check."""
 
     recipe_name: str
     recipe: Recipe
     target: str
     session_s: float
     num_sessions: int = 1
-    """Sessions that the training was planned to take."""
+    """Planned number of sessions."""
     is_fast: bool = False
-    """Trust the estimate; ask no compiler."""
+    """Use the estimate only, without a compiler."""
 
 
 def run_preflight(
@@ -67,7 +67,7 @@ def run_preflight(
     probe_devices: Probe = probe,
     progress: PlanProgress = _SILENT,
 ) -> Preflight:
-    """Look at the devices, then plan the recipe for what they are."""
+    """Check the devices, then plan the recipe for them."""
     checks = tuple(_checks(settings, request, probe_devices, progress))
     return Preflight(
         recipe=request.recipe_name,
@@ -86,55 +86,59 @@ def _checks(
     if not devices.passed or answer.device is None:
         return
     options = PlanOptions(is_fast=request.is_fast, session_seconds=request.session_s)
-    plan = plan_recipe(settings, request.recipe, _as_it_is(target, answer.device), options, progress)
+    plan = plan_recipe(
+        settings, request.recipe, _with_measured_memory(target, answer.device), options, progress
+    )
     yield memory_check(plan)
     yield session_check(plan, request.session_s, request.num_sessions)
 
 
 def device_check(target: Target, answer: ProbeAnswer) -> PreflightCheck:
-    """Whether the devices are there, of the promised kind, and as many as promised."""
+    """Whether the planned number and kind of devices is available."""
     device = answer.device
-    promised = f"{target.num_devices} x {target.device_kind}"
+    planned = f"{target.num_devices} x {target.device_kind}"
     if device is None:
-        problem = answer.problem.detail if answer.problem is not None else "nothing answered"
-        return _failed("devices", f"{promised} promised, none is here: {problem}", _WRONG_MACHINE)
+        problem = answer.problem.detail if answer.problem is not None else "no device answered"
+        return _failed("devices", f"{planned} planned, none found: {problem}", _WRONG_MACHINE)
     found = f"{device.num_devices} x {device.kind}"
     if target.name == LOCAL:
-        return PreflightCheck(name="devices", passed=True, detail=f"{found}, whatever is here")
+        return PreflightCheck(name="devices", passed=True, detail=f"{found}, any device is accepted")
     known = target_of_device_kind(device.kind)
     is_kind = known is not None and known.device_kind == target.device_kind
     if not is_kind or device.num_devices < target.num_devices:
-        return _failed("devices", f"{promised} promised, {found} found", _WRONG_MACHINE)
-    return PreflightCheck(name="devices", passed=True, detail=f"{found}, as promised")
+        return _failed("devices", f"{planned} planned, {found} found", _WRONG_MACHINE)
+    return PreflightCheck(name="devices", passed=True, detail=f"{found}, as planned")
 
 
 def memory_check(plan: Plan) -> PreflightCheck:
-    """Whether the step fits the memory of the devices that are here."""
-    figures = f"{plan.per_device_bytes / GIB:.2f} of {plan.limit_bytes / GIB:.2f} GiB a device, {plan.source}"
+    """Whether a step fits the memory of the available devices."""
+    figures = (
+        f"{plan.per_device_bytes / GIB:.2f} of {plan.limit_bytes / GIB:.2f} GiB per device, {plan.source}"
+    )
     if plan.fits:
         return PreflightCheck(name="memory", passed=True, detail=figures)
     return _failed("memory", figures, advice_of(plan).strip() or "Use a smaller model or a larger machine.")
 
 
 def session_check(plan: Plan, session_s: float, num_sessions: int) -> PreflightCheck:
-    """Whether the training takes no more sessions than it was planned to."""
+    """Whether the training takes no more sessions than planned."""
     if plan.total_seconds is None:
-        detail = "how long it takes is not known; it stops in time and can be resumed"
+        detail = "its duration is unknown; it stops in time and can be resumed"
         return PreflightCheck(name="session", passed=True, detail=detail)
     hours = plan.total_seconds / 3600
-    detail = f"about {hours:.2f} h of training, {training_seconds(session_s) / 3600:.2f} h of it in a session"
+    detail = f"about {hours:.2f} h of training, {training_seconds(session_s) / 3600:.2f} h per session"
     needed = sessions_needed(plan, session_s)
     if needed <= num_sessions:
         return PreflightCheck(name="session", passed=True, detail=detail)
     return _failed(
         "session",
         f"{detail}: {needed} sessions, {num_sessions} planned",
-        f"Add --sessions {needed} if that is meant, or train less: fewer steps or a smaller model.",
+        f"Add --sessions {needed} if that is intended, or train fewer steps or a smaller model.",
     )
 
 
-def _as_it_is(target: Target, device: DeviceReport) -> Target:
-    """The target with the memory that its devices really offer, where that is less."""
+def _with_measured_memory(target: Target, device: DeviceReport) -> Target:
+    """The target with the memory that its devices report, if that is less."""
     if target.name == LOCAL or device.memory_bytes is None or device.memory_bytes >= target.memory_bytes:
         return target
     return replace(target, memory_bytes=device.memory_bytes, memory_source="what the device reports")

@@ -11,9 +11,9 @@ from tunix_rt.engines.planning.types import Plan
 from tunix_rt.recipes.types import Recipe
 
 WORKING = PurePosixPath("/kaggle/working")
-"""What lies here outlives the session, up to `KEPT_BYTES`."""
+"""Files here are kept after the session, up to `KEPT_BYTES`."""
 TEMPORARY = PurePosixPath("/kaggle/temp")
-"""What lies here does not."""
+"""Files here are deleted."""
 INPUT = PurePosixPath("/kaggle/input")
 KEPT_BYTES = 20_000_000_000
 DEFAULT_HOURS = 9.0
@@ -21,13 +21,13 @@ DEFAULT_HOURS = 9.0
 
 @dataclass(frozen=True)
 class KaggleMachine:
-    """How Kaggle and the command line name an accelerator."""
+    """How Kaggle, and our command line, name an accelerator."""
 
     machine_shape: str | None
     """In kernel-metadata.json; None: no accelerator."""
     device: Literal["auto", "gpu", "tpu"]
     extra: str
-    """Of our package, that brings JAX for it."""
+    """Extra of our package that installs JAX for it."""
 
 
 MACHINES = {
@@ -37,7 +37,7 @@ MACHINES = {
     "t4": KaggleMachine("NvidiaTeslaT4", "gpu", "cuda"),
     LOCAL: KaggleMachine(None, "auto", "jax"),
 }
-"""By the name of the target."""
+"""By target name."""
 
 
 def machine_of(target: str) -> KaggleMachine:
@@ -54,34 +54,34 @@ def machine_of(target: str) -> KaggleMachine:
 
 
 SAVE_EVERY_S = 15 * 60
-"""A session that dies loses a quarter of an hour at most."""
-# Installing, preflight, smoke run, fetching the weights; and the evaluation and packing after the training.
+"""A failed session loses at most a quarter of an hour."""
+# Before: installing, preflight, smoke run, downloading weights. After: evaluation and packing.
 _BEFORE_S, _BEFORE_SHARE = 15 * 60, 1 / 12
 _AFTER_S, _AFTER_SHARE = 30 * 60, 1 / 6
-# Beside the newest ones: that of the best validation, and the one that is being written.
+# In addition to the newest ones: the best one by validation loss, and the one being written.
 _MORE_CHECKPOINTS = 2
 
 
 @dataclass(frozen=True)
 class SessionPlan:
-    """What a session means for a training."""
+    """How a training run uses a session."""
 
     session_s: float
     stop_after_s: int
-    """Time that the training may take."""
+    """Time limit of the training."""
     num_sessions: int
     save_every_steps: int | None
     """None: as the recipe says."""
     checkpoint_bytes: int
     directory: PurePosixPath
-    """Where the run goes: kept after the session if there is room for its checkpoints."""
+    """Run directory: kept after the session if its checkpoints fit."""
 
 
 def plan_session(recipe: Recipe, plan: Plan, session_s: float) -> SessionPlan:
     """Divide a session.
 
     Raises:
-        InvalidInputError: The training needs several sessions, and its checkpoints do not outlive one.
+        InvalidInputError: The training needs several sessions, but its checkpoints cannot be kept.
 
     Example:
         9 hours -> 15 minutes before, 8 h 15 min of training at most, 30 minutes after
@@ -108,19 +108,19 @@ def plan_session(recipe: Recipe, plan: Plan, session_s: float) -> SessionPlan:
 
 
 def training_seconds(session_s: float) -> int:
-    """What is left of a session for the training: less the time before it and after it."""
+    """Seconds of a session available for training."""
     before_s = min(_BEFORE_S, session_s * _BEFORE_SHARE)
     after_s = min(_AFTER_S, session_s * _AFTER_SHARE)
     return int(session_s - before_s - after_s)
 
 
 def sessions_needed(plan: Plan, session_s: float) -> int:
-    """How many sessions a training takes; 1 where its length is not known."""
+    """How many sessions the training takes; 1 if its duration is unknown."""
     return max(1, math.ceil((plan.total_seconds or 0.0) / training_seconds(session_s)))
 
 
 def estimated_checkpoint_bytes(recipe: Recipe, plan: Plan) -> int:
-    """About what one checkpoint takes on the disk: trained weights and the state of their optimizer."""
+    """Approximate size of a checkpoint: trained weights and optimizer state."""
     num_shards = plan.mesh["fsdp"] * plan.mesh["tensor"]
     state = plan.components["optimizer_state"]
     if recipe.training.mode == "full":
@@ -130,7 +130,7 @@ def estimated_checkpoint_bytes(recipe: Recipe, plan: Plan) -> int:
 
 
 def _save_every_steps(recipe: Recipe, plan: Plan) -> int | None:
-    """The spacing that loses little, where the recipe's own would lose more."""
+    """The steps in `SAVE_EVERY_S`, unless the recipe saves at least as often."""
     most = max(1, int(SAVE_EVERY_S / plan.step_seconds))
     own = recipe.output.save_every_steps
     is_short = plan.num_steps is not None and plan.num_steps <= most

@@ -16,7 +16,7 @@ from tunix_rt.base.files.atomic import (
     write_directory_atomically,
     write_json_atomically,
 )
-from tunix_rt.base.files.copies import PIECE_BYTES, copy_file, file_digest, stream_digest, zip_pieces
+from tunix_rt.base.files.copies import CHUNK_BYTES, copy_file, file_digest, stream_digest, stream_zip
 from tunix_rt.base.home import Home
 from tunix_rt.engines.export import ExportingEngine, RequestedFormat
 from tunix_rt.engines.generation.base import GeneratingEngine, Generator, GeneratorRequest, Prompt
@@ -208,7 +208,7 @@ def zip_chunks(home: Home, version: ModelVersion) -> Iterator[bytes]:
     tree = files.tree(version.content_hash)
     files.require_blobs(tree)
     card = (card_name(tree), [card_of(home, version).encode()])
-    return zip_pieces(chain([card], ((file.path, _checked_chunks(files, file)) for file in tree.files)))
+    return stream_zip(chain([card], ((file.path, _checked_chunks(files, file)) for file in tree.files)))
 
 
 def card_name(tree: ModelTree) -> str:
@@ -231,7 +231,7 @@ def read_archive_tree(path: Path, tree: ModelTree) -> ModelTree:
 def _checked_chunks(files: ModelStore, file: ModelFile) -> Iterator[bytes]:
     digest = hashlib.sha256()
     with files.blob(file.sha256).open("rb") as blob:
-        while chunk := blob.read(PIECE_BYTES):
+        while chunk := blob.read(CHUNK_BYTES):
             digest.update(chunk)
             yield chunk
     if digest.hexdigest() != file.sha256:

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tunix_rt.base.errors import ServingError, TunixRTError
 from tunix_rt.base.http.errors import ANY_REQUEST, ErrorBody, error_responses, status_of
 from tunix_rt.base.http.routing import CheckedRoute, Limit, Offset, OpenHome
-from tunix_rt.base.http.transfers import download, spooled, unless_gone
+from tunix_rt.base.http.transfers import cancel_on_disconnect, download, spooled
 from tunix_rt.serving import preferences as preference_service
 from tunix_rt.serving.completions import ResolvedRequest, complete, stream
 from tunix_rt.serving.names import find_served, list_served, served
@@ -165,7 +165,7 @@ async def create_chat_completion(
     """
     if resolved.request.stream:
         return await _stream_response(request, stream(models, resolved))
-    completion = await unless_gone(request, complete(models, resolved))
+    completion = await cancel_on_disconnect(request, complete(models, resolved))
     return completion or Response(status_code=_CLIENT_CLOSED_REQUEST)
 
 
@@ -179,7 +179,7 @@ async def _stream_response(request: Request, chunks: AsyncGenerator[ChatCompleti
     async def first_chunk() -> ChatCompletionChunk:
         return await anext(chunks)
 
-    first = await unless_gone(request, first_chunk())
+    first = await cancel_on_disconnect(request, first_chunk())
     if first is None:
         return Response(status_code=_CLIENT_CLOSED_REQUEST)
     events = _events(request, first, chunks)

@@ -15,51 +15,51 @@ MAX_NAME_CHARS = 64
 def create_token(
     tokens: TokenRepository, name: str, scope: Scope, *, lifetime: timedelta | None = None
 ) -> tuple[ApiToken, str]:
-    """A new token, and the only chance to see it."""
+    """Create a token; only its hash is stored, so this is the only time that it is available."""
     token, token_id = new_token()
-    return _keep(tokens, token, token_id, name, scope, lifetime), token
+    return _store(tokens, token, token_id, name, scope, lifetime), token
 
 
 def adopt_token(
     tokens: TokenRepository, file: Path, name: str, scope: Scope, *, lifetime: timedelta | None = None
 ) -> ApiToken:
-    """Accept the token that stands in a file, as secrets come to a container; again is no error.
+    """Register the token in a file, such as a container's secret; repeating it is not an error.
 
     Raises:
-        InvalidInputError: There is no such file, or what stands in it could be guessed.
-        ConflictError: The token is known and was revoked, has expired, or has another scope.
+        InvalidInputError: There is no such file, or its token is too weak.
+        ConflictError: The token is known but revoked, expired, or has another scope.
     """
     token = _read(file)
     hashed = token_hash(token)
     known = tokens.find(hashed)
     if known is None:
-        return _keep(tokens, token, hashed[:8], name, scope, lifetime)
+        return _store(tokens, token, hashed[:8], name, scope, lifetime)
     if not known.is_valid(datetime.now(UTC)) or known.scope != scope:
         raise ConflictError(
-            f"The token {known.token_id} is known, with the scope {known.scope}, and cannot become another.",
-            next_step="Put a new token into the file; `tunix-rt tokens list` shows the known ones.",
+            f"The token {known.token_id} exists with the scope {known.scope} and cannot be changed.",
+            next_step="Put a new token into the file; `tunix-rt tokens list` shows the existing ones.",
         )
     return known
 
 
 def revoke_token(tokens: TokenRepository, token_id: str) -> ApiToken:
-    """Make a token worthless. NotFoundError when there is none with this id."""
+    """Revoke a token. NotFoundError when there is none with this id."""
     return tokens.revoke(token_id, datetime.now(UTC))
 
 
-def standing_of(token: ApiToken) -> Literal["valid", "revoked", "expired"]:
-    """What has become of a token."""
+def token_status(token: ApiToken) -> Literal["valid", "revoked", "expired"]:
+    """The status of a token."""
     if token.revoked_at is not None:
         return "revoked"
     return "valid" if token.is_valid(datetime.now(UTC)) else "expired"
 
 
 def has_valid_token(tokens: TokenRepository) -> bool:
-    """Whether anybody could come in."""
+    """Whether any token is valid."""
     return tokens.num_valid(datetime.now(UTC)) > 0
 
 
-def _keep(
+def _store(
     tokens: TokenRepository, token: str, token_id: str, name: str, scope: Scope, lifetime: timedelta | None
 ) -> ApiToken:
     if not 0 < len(name) <= MAX_NAME_CHARS:
@@ -67,15 +67,15 @@ def _keep(
             f"A token's name has 1 to {MAX_NAME_CHARS} characters.", next_step="Choose another name."
         )
     now = datetime.now(UTC)
-    kept = ApiToken(
+    record = ApiToken(
         token_id=token_id,
         name=name,
         scope=scope,
         created_at=now,
         expires_at=None if lifetime is None else now + lifetime,
     )
-    tokens.add(kept, token_hash(token))
-    return kept
+    tokens.add(record, token_hash(token))
+    return record
 
 
 def _read(file: Path) -> str:
@@ -85,8 +85,8 @@ def _read(file: Path) -> str:
         token = file.read_text(encoding="utf-8", errors="replace").strip()
     if len(token) < MIN_TOKEN_CHARS or not (token.isascii() and token.isprintable()) or " " in token:
         raise InvalidInputError(
-            f"What stands in {file.name} is no token: it takes at least {MIN_TOKEN_CHARS} ASCII characters "
-            "without blanks.",
-            next_step="Make one: python -c 'import secrets; print(secrets.token_urlsafe(32))'",
+            f"{file.name} does not contain a token: at least {MIN_TOKEN_CHARS} ASCII characters without "
+            "spaces.",
+            next_step="Create one: python -c 'import secrets; print(secrets.token_urlsafe(32))'",
         )
     return token

@@ -1,8 +1,8 @@
-"""Database and home in one checked zip, and back.
+"""Back up database and home into one checked zip, and restore it.
 
 database/<table>.jsonl   the rows
 files/<path>             the home directory
-manifest.json            last: without it the archive is not whole
+manifest.json            written last: without it the archive is incomplete
 """
 
 import hashlib
@@ -41,16 +41,16 @@ from tunix_rt.system.types import ArchivedFile, ArchivedTable, BackupManifest
 MANIFEST_ENTRY = "manifest.json"
 _CHUNK_BYTES = 1 << 20
 _PACKED_ENDINGS = frozenset({".json", ".jsonl", ".txt", ".log", ".md", ".yaml", ".html", ".csv"})
-"""Text. Weights hardly become smaller, and packing them takes minutes."""
+"""Text. Weights hardly compress, and compressing them takes minutes."""
 
 
 def table_entry(name: str) -> str:
-    """Where the rows of a table are."""
+    """Archive entry of the rows of a table."""
     return f"database/{name}.jsonl"
 
 
 def file_entry(path: str) -> str:
-    """Where a file of the home directory is."""
+    """Archive entry of a file of the home directory."""
     return f"files/{path}"
 
 
@@ -61,7 +61,7 @@ class ArchiveWriter:
         self._zip = zipfile.ZipFile(file, "w", allowZip64=True)
 
     def add(self, entry: str, chunks: Iterable[bytes]) -> ArchivedFile:
-        """Write an entry from its pieces; what went in."""
+        """Write an entry; returns its size and hash."""
         packed = PurePosixPath(entry).suffix in _PACKED_ENDINGS
         info = zipfile.ZipInfo(entry)
         info.compress_type = zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED
@@ -80,7 +80,7 @@ class ArchiveWriter:
 
 
 def read_up_to(file: IO[bytes], size_bytes: int) -> Iterator[bytes]:
-    """The file as it was when its size was taken: it may be growing."""
+    """The first bytes of a file that may be growing."""
     while size_bytes > 0 and (chunk := file.read(min(size_bytes, _CHUNK_BYTES))):
         yield chunk
         size_bytes -= len(chunk)
@@ -88,11 +88,11 @@ def read_up_to(file: IO[bytes], size_bytes: int) -> Iterator[bytes]:
 
 @contextmanager
 def open_archive(path: Path) -> Iterator["ArchiveReader"]:
-    """A backup, its manifest read and its entries compared with it.
+    """Open a backup and check its entries against its manifest.
 
     Raises:
         InvalidInputError: There is no such file.
-        DataError: It is no backup, or not a whole one.
+        DataError: It is not a backup, or it is incomplete.
     """
     if not path.is_file():
         raise InvalidInputError(f"There is no file {path}.", next_step="Check the path.")
@@ -104,13 +104,13 @@ def open_archive(path: Path) -> Iterator["ArchiveReader"]:
 
 
 class ArchiveReader:
-    """A backup that is being read. Nothing of it is believed before its hash is right."""
+    """A backup that is being read; every entry is checked against its hash."""
 
     def __init__(self, path: Path, opened: zipfile.ZipFile) -> None:
         self._path = path
         self._zip = opened
         self.manifest = self._manifest()
-        self._refuse_other_entries()
+        self._check_entries()
 
     def _manifest(self) -> BackupManifest:
         try:
@@ -120,7 +120,7 @@ class ArchiveReader:
         except ValidationError as error:
             raise _damaged(self._path, "its manifest is of another version or is damaged") from error
 
-    def _refuse_other_entries(self) -> None:
+    def _check_entries(self) -> None:
         expected = {
             MANIFEST_ENTRY,
             *map(table_entry, self.manifest.tables),
@@ -128,10 +128,10 @@ class ArchiveReader:
         }
         found = self._zip.namelist()
         if len(found) != len(set(found)) or set(found) != expected:
-            raise _damaged(self._path, "its entries are not those of its manifest")
+            raise _damaged(self._path, "its entries do not match its manifest")
         for path in self.manifest.files:
             if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts or "\\" in path:
-                raise _damaged(self._path, f"the entry {path!r} leads out of the home directory")
+                raise _damaged(self._path, f"the entry {path!r} points outside the home directory")
 
     def check_tables(self) -> None:
         """DataError when the rows of a table are not what was written."""
@@ -146,7 +146,7 @@ class ArchiveReader:
             yield from source
 
     def extract(self, path: str, target: Path) -> None:
-        """Write a file of the home directory to `target`; DataError when it is not what was written."""
+        """Write a file of the home directory to `target`; DataError when it does not match its hash."""
         entry = self.manifest.files[path]
         target.parent.mkdir(parents=True, exist_ok=True)
         with self._zip.open(file_entry(path)) as source, target.open("xb") as file:
@@ -159,12 +159,13 @@ class ArchiveReader:
 
     def _check(self, name: str, entry: ArchivedFile, sha256: str) -> None:
         if entry.sha256 != sha256:
-            raise _damaged(self._path, f"the entry {name} is not what was written")
+            raise _damaged(self._path, f"the entry {name} does not match its hash")
 
 
 def _damaged(path: Path, reason: str) -> DataError:
     return DataError(
-        f"{path.name} is no whole backup: {reason}.", next_step="Take another copy of it, or another backup."
+        f"{path.name} is not a complete backup: {reason}.",
+        next_step="Use another copy of it, or another backup.",
     )
 
 
@@ -172,25 +173,25 @@ OnFile = Callable[[str], None]
 
 _PRIVATE = 0o600
 _DATABASE_FILE = "tunix_rt.db"
-_MADE_AGAIN = frozenset({"models/checkouts", "models/incoming", "hub"})
-"""Links to what is elsewhere in the home, what is not whole, and what the hub gives out again."""
+_EXCLUDED = frozenset({"models/checkouts", "models/incoming", "hub"})
+"""Links into the home, unfinished files, and files that can be downloaded again."""
 
 
 def make_backup(
-    store: Home, target: Path, *, with_checkpoints: bool, on_file: OnFile = lambda _path: None
+    home: Home, target: Path, *, with_checkpoints: bool, on_file: OnFile = lambda _path: None
 ) -> BackupManifest:
-    """Write everything that is kept into `target`, whole or not at all. Servers and workers may go on.
+    """Write a backup to `target` atomically. Servers and workers may keep running.
 
-    The database comes first, as it is at one moment: whatever it refers to is on the disk by then.
+    The database comes first, as one snapshot: every file that it refers to is on the disk by then.
 
     Raises:
         InvalidInputError: `target` is in the home directory.
         StorageError: The disk is full, or the database does not answer.
     """
-    if target.absolute().resolve().is_relative_to(store.settings.home_dir):
+    if target.absolute().resolve().is_relative_to(home.settings.home_dir):
         raise InvalidInputError(
-            f"{target} is in the home directory, which is what is backed up.",
-            next_step="Write the backup elsewhere, best onto another disk.",
+            f"{target} is inside the home directory that is being backed up.",
+            next_step="Write the backup elsewhere, preferably to another disk.",
         )
     with write_atomically(target, what="writing the backup", mode=_PRIVATE) as file:
         archive = ArchiveWriter(file)
@@ -198,18 +199,18 @@ def make_backup(
             created_at=datetime.now(UTC),
             tunix_rt_version=__version__,
             schema_revision=SCHEMA_HEAD,
-            database=store.database.dialect.name,
+            database=home.database.dialect.name,
             has_checkpoints=with_checkpoints,
-            tables=_add_tables(archive, store),
-            files=_add_files(archive, store.settings, with_checkpoints, on_file),
+            tables=_add_tables(archive, home),
+            files=_add_files(archive, home.settings, with_checkpoints, on_file),
         )
         archive.finish(manifest)
     return manifest
 
 
-def _add_tables(archive: ArchiveWriter, store: Home) -> dict[str, ArchivedTable]:
+def _add_tables(archive: ArchiveWriter, home: Home) -> dict[str, ArchivedTable]:
     added = {}
-    with snapshot(store.database) as connection:
+    with snapshot(home.database) as connection:
         for table in DUMPED:
             num_rows = 0
 
@@ -228,13 +229,13 @@ def _add_files(
     archive: ArchiveWriter, settings: Settings, with_checkpoints: bool, on_file: OnFile
 ) -> dict[str, ArchivedFile]:
     added = {}
-    for path in _kept_files(settings.home_dir, with_checkpoints):
+    for path in _included_files(settings.home_dir, with_checkpoints):
         on_file(path)
         with storage_errors(f"reading {path}"):
             try:
                 file = (settings.home_dir / path).open("rb")
             except FileNotFoundError:
-                continue  # somebody has removed it meanwhile
+                continue  # removed meanwhile
             with file:
                 status = os.fstat(file.fileno())
                 entry = archive.add(file_entry(path), read_up_to(file, status.st_size))
@@ -242,27 +243,27 @@ def _add_files(
     return added
 
 
-def _kept_files(home: Path, with_checkpoints: bool) -> Iterator[str]:
-    """The paths in the home of what a backup holds, sorted; locks and what is being written are left out."""
+def _included_files(home: Path, with_checkpoints: bool) -> Iterator[str]:
+    """Sorted paths of the files to back up, without locks and unfinished files."""
     for directory, subdirectories, names in os.walk(home):
         here = Path(directory).relative_to(home)
         subdirectories[:] = sorted(
-            name for name in subdirectories if _is_kept_directory(here / name, with_checkpoints)
+            name for name in subdirectories if _includes_directory(here / name, with_checkpoints)
         )
-        yield from ((here / name).as_posix() for name in sorted(names) if _is_kept_file(home, here / name))
+        yield from ((here / name).as_posix() for name in sorted(names) if _includes_file(home, here / name))
 
 
-def _is_kept_file(home: Path, path: Path) -> bool:
+def _includes_file(home: Path, path: Path) -> bool:
     is_database = len(path.parts) == 1 and path.name.startswith(_DATABASE_FILE)
-    # Neither sockets nor links: what they lead to is not the home's.
+    # No sockets or links, whose targets do not belong to the home.
     is_plain = (home / path).is_file() and not (home / path).is_symlink()
     return is_plain and not (is_database or path.name.startswith("."))
 
 
-def _is_kept_directory(path: Path, with_checkpoints: bool) -> bool:
+def _includes_directory(path: Path, with_checkpoints: bool) -> bool:
     is_unfinished = path.name.startswith(".") or ".tmp-" in path.name
     is_checkpoints = path.match("runs/*/checkpoints") and len(path.parts) == 3
-    return not (is_unfinished or path.as_posix() in _MADE_AGAIN or (is_checkpoints and not with_checkpoints))
+    return not (is_unfinished or path.as_posix() in _EXCLUDED or (is_checkpoints and not with_checkpoints))
 
 
 _DATABASE_FILES = ("tunix_rt.db", "tunix_rt.db-wal", "tunix_rt.db-shm")
@@ -271,9 +272,9 @@ _DATABASE_FILES = ("tunix_rt.db", "tunix_rt.db-wal", "tunix_rt.db-shm")
 def restore_backup(
     settings: Settings, source: Path, *, on_file: OnFile = lambda _path: None
 ) -> BackupManifest:
-    """Put a backup into the home and the database of `settings`, both of which must be empty.
+    """Restore a backup into the home and the database of `settings`, both of which must be empty.
 
-    Every hash is checked before anything counts: the files wait in a directory of their own, the rows in one
+    Every hash is checked before anything takes effect: files go to a temporary directory, rows into one
     transaction. A backup of an older schema is upgraded; one of SQLite can go to PostgreSQL, and back.
 
     Raises:
@@ -306,19 +307,19 @@ def _load(database: Database, archive: ArchiveReader, staging: Path, home: Path)
         for name, table in manifest.tables.items():
             if load_rows(connection, name, archive.lines(name)) != table.num_rows:
                 raise DataError(
-                    f"The backup has another number of rows in {name} than it says.",
-                    next_step="Take another copy of it, or another backup.",
+                    f"The number of rows of {name} does not match the manifest.",
+                    next_step="Use another copy of it, or another backup.",
                 )
         finish_loading(connection)
         upgrade(connection, "head")
-        # Within the transaction: if a file cannot be put in its place, no row counts either.
+        # Within the transaction: if a file cannot be moved into place, no row is committed either.
         for path in staging.iterdir():
             path.rename(home / path.name)
 
 
 @contextmanager
 def _staged(home: Path) -> Iterator[Path]:
-    """A directory beside where the files will go, which is gone at the end."""
+    """A temporary directory in the home, removed at the end."""
     staging = Path(tempfile.mkdtemp(dir=home, prefix=".restoring-"))
     try:
         yield staging

@@ -9,7 +9,7 @@ import typer
 
 from tunix_rt.base.assets import shipped_recipe_path
 from tunix_rt.base.errors import InvalidInputError
-from tunix_rt.base.home import Home, opened_home
+from tunix_rt.base.home import opened_home
 from tunix_rt.base.settings import load_settings
 from tunix_rt.base.terminal.options import JsonFlag
 from tunix_rt.base.terminal.output import counted, err, note, print_json, print_table, say
@@ -23,7 +23,7 @@ from tunix_rt.engines.parity.check import (
 from tunix_rt.engines.training.types import RunManifest
 from tunix_rt.evaluation.views import EvaluationBar
 from tunix_rt.runs.views import TrainingView
-from tunix_rt.system.access import adopt_token, create_token, revoke_token, standing_of
+from tunix_rt.system.access import adopt_token, create_token, revoke_token, token_status
 from tunix_rt.system.backup import make_backup, restore_backup
 from tunix_rt.system.demo import (
     DEMO_DEVICE,
@@ -37,7 +37,7 @@ from tunix_rt.system.demo import (
     evaluate_random_weights,
     plan_demo_training,
 )
-from tunix_rt.system.doctor import examine
+from tunix_rt.system.doctor import diagnose
 from tunix_rt.system.store import TokenRepository
 from tunix_rt.system.types import ApiToken, BackupManifest, Scope
 from tunix_rt.system.views import (
@@ -50,9 +50,10 @@ from tunix_rt.system.views import (
     print_result,
 )
 
-BackupFile = Annotated[Path, typer.Argument(metavar="FILE", help="The backup: a zip file.")]
+BackupFile = Annotated[Path, typer.Argument(metavar="FILE", help="The backup, a zip file.")]
 WithCheckpoints = Annotated[
-    bool, typer.Option("--with-checkpoints", help="Keep what unfinished runs go on from; it may be large.")
+    bool,
+    typer.Option("--with-checkpoints", help="Include checkpoints of unfinished runs; may be large."),
 ]
 HomeOption = Annotated[
     Path | None, typer.Option(metavar="DIR", help="Home to restore into. Default: TUNIX_RT_HOME.")
@@ -60,20 +61,20 @@ HomeOption = Annotated[
 
 
 def backup(file: BackupFile, with_checkpoints: WithCheckpoints = False, as_json: JsonFlag = False) -> None:
-    """Write database and home into one file, while everything goes on. docs/operations.md explains it."""
+    """Back up the database and the home into one file, without stopping anything. See docs/operations.md."""
     with opened_home() as opened, err.status("reading the database") as status:
         manifest = make_backup(opened, file, with_checkpoints=with_checkpoints, on_file=status.update)
-    _report(manifest, f"{file} holds", as_json=as_json)
+    _report(manifest, f"{file} contains", as_json=as_json)
 
 
 def restore(file: BackupFile, home: HomeOption = None, as_json: JsonFlag = False) -> None:
-    """Put a backup into an empty home and an empty database of either kind; every hash is checked."""
+    """Restore a backup into an empty home and an empty database of either kind; every hash is checked."""
     settings = load_settings()
     if home is not None:
         settings = settings.model_copy(update={"home": home})
     with err.status("checking the backup") as status:
         manifest = restore_backup(settings, file, on_file=status.update)
-    _report(manifest, f"{settings.home_dir} has got", as_json=as_json)
+    _report(manifest, f"Restored {settings.home_dir}:", as_json=as_json)
 
 
 def _report(manifest: BackupManifest, what: str, *, as_json: bool) -> None:
@@ -84,7 +85,7 @@ def _report(manifest: BackupManifest, what: str, *, as_json: bool) -> None:
     files = f"{counted(len(manifest.files), 'file')}, {manifest.size_bytes / 2**20:,.1f} MiB"
     say(f"{what} {tables} and {files}.")
     if not manifest.has_checkpoints:
-        say("Checkpoints are not among them: an unfinished run would begin anew.")
+        say("Checkpoints are not included: an unfinished run would start over.")
 
 
 STAGES: dict[Stage, str] = {
@@ -93,12 +94,12 @@ STAGES: dict[Stage, str] = {
     "plant": "3/10 planting wrong steps to see whether the check finds them",
     "build": "4/10 building the dataset: duplicates, splits, contamination",
     "verify": "5/10 hashing the dataset again",
-    "xray": "6/10 looking at what training will see",
+    "xray": "6/10 inspecting what training will see",
 }
 
 SmokeSteps = Annotated[
     int | None,
-    typer.Option(min=1, help="Train for this many steps only: everything runs, nothing has to be learned."),
+    typer.Option(min=1, help="Train for this many steps only, to check that everything runs."),
 ]
 
 
@@ -111,7 +112,7 @@ def demo(smoke_steps: SmokeSteps = None, as_json: JsonFlag = False) -> None:
     start_s = time.monotonic()
     engine = load_engine(chosen_engine("auto", DEMO_DEVICE))
     with opened_home() as opened:
-        data = _data(opened)
+        data = build_demo_dataset(opened, on_stage=lambda stage: note(STAGES[stage]))
         if not as_json:
             print_data(data)
         note("7/10 planning the training")
@@ -119,15 +120,16 @@ def demo(smoke_steps: SmokeSteps = None, as_json: JsonFlag = False) -> None:
         recipe = training.resolved.recipe
         if not as_json:
             print_plan(training.plan)
-        note("8/10 asking the untrained model the held-out questions")
+        note("8/10 evaluating the untrained model on the held-out questions")
         with EvaluationBar(err) as bar:
             before = evaluate_random_weights(opened, engine, recipe, bar)
         note("9/10 training a tiny Gemma; Ctrl-C saves and stops")
         with TrainingView(err) as view:
             manifest = training.run(engine, view)
         if manifest.status != "succeeded":
-            _stop(manifest, training)
-        note("10/10 asking the trained model the same questions")
+            note(f"Demo stopped: the run in {training.run_dir.path} is {manifest.status}.")
+            raise typer.Exit(manifest.exit_code or 1)
+        note("10/10 evaluating the trained model on the same questions")
         with EvaluationBar(err) as bar:
             after = evaluate_demo_run(opened, engine, recipe, training.run_dir, bar)
         result = demo_result(opened, before, after)
@@ -140,15 +142,6 @@ def demo(smoke_steps: SmokeSteps = None, as_json: JsonFlag = False) -> None:
         print_end(result, passed=passed, is_smoke=smoke_steps is not None)
     if not passed:
         raise typer.Exit(1)
-
-
-def _data(opened: Home) -> DemoData:
-    return build_demo_dataset(opened, on_stage=lambda stage: note(STAGES[stage]))
-
-
-def _stop(manifest: RunManifest, training: DemoTraining) -> None:
-    note(f"Demo stopped: the run in {training.run_dir.path} is {manifest.status}.")
-    raise typer.Exit(manifest.exit_code or 1)
 
 
 def _print_json(
@@ -189,21 +182,17 @@ Recipe = Annotated[
     ),
 ]
 Determinism = Annotated[
-    bool, typer.Option("--determinism", help="Train twice with every engine on every device, and compare.")
+    bool, typer.Option("--determinism", help="Train twice with every engine on every device and compare.")
 ]
 Parity = Annotated[
     Path | None,
-    typer.Option(metavar="RECIPE", help="Train this recipe with both engines on the CPU, and compare them."),
+    typer.Option(metavar="RECIPE", help="Train this recipe with both engines on the CPU and compare them."),
 ]
-Dataset = Annotated[
-    str | None, typer.Option(help="Key of the dataset that is trained on. Default: the recipe's.")
-]
-Steps = Annotated[int | None, typer.Option(min=1, help=f"Steps that are trained. Default: {_DEFAULT_STEPS}.")]
+Dataset = Annotated[str | None, typer.Option(help="Key of the training dataset. Default: the recipe's.")]
+Steps = Annotated[int | None, typer.Option(min=1, help=f"Training steps. Default: {_DEFAULT_STEPS}.")]
 Set = Annotated[
     list[str] | None,
-    typer.Option(
-        "--set", metavar="KEY=VALUE", help="Change a key of the recipe that is trained; repeatable."
-    ),
+    typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the recipe; repeatable."),
 ]
 
 
@@ -216,47 +205,45 @@ def doctor(
     sets: Set = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Look at devices, engines, extras, home and database. Exit 1: something that is installed is broken.
+    """Check devices, engines, extras, home and database. Exit 1 when something installed is broken.
 
-    With --parity: train from the same weights on the same batches with both engines, and keep a certificate.
-    Exit 1: their losses or weights differ by more than its bounds. docs/torch-engine.md explains it.
+    With --parity: train from the same weights on the same batches with both engines, and store a certificate.
+    Exit 1 when their losses or weights differ by more than its bounds. See docs/torch-engine.md.
 
     With --determinism: train the same run twice, and compare losses and weights bit for bit.
-    Exit 1: they differ on a CPU. docs/training.md says what holds on accelerators.
+    Exit 1 when they differ on a CPU. See docs/training.md for accelerators.
     """
-    _refuse_what_does_not_belong(recipe, parity, determinism, [dataset, steps, sets])
+    _check_options(recipe, parity, determinism, [dataset, steps, sets])
     num_steps, changes = steps or _DEFAULT_STEPS, tuple(sets or ())
     if parity is not None:
         _certify(ParityRequest(parity, dataset, num_steps, changes), as_json=as_json)
     elif determinism:
         path = recipe or shipped_recipe_path(_DEFAULT_RECIPE)
-        _repeat(DeterminismRequest(path, dataset, num_steps, changes), as_json=as_json)
+        _check_determinism(DeterminismRequest(path, dataset, num_steps, changes), as_json=as_json)
     else:
-        _examine(as_json=as_json)
+        _diagnose(as_json=as_json)
 
 
-def _refuse_what_does_not_belong(
-    recipe: Path | None, parity: Path | None, determinism: bool, flags: list[object]
-) -> None:
+def _check_options(recipe: Path | None, parity: Path | None, determinism: bool, flags: list[object]) -> None:
     if parity is not None and determinism:
         raise InvalidInputError(
-            "--parity and --determinism are two questions.", next_step="Ask one after the other."
+            "--parity and --determinism cannot be combined.", next_step="Run one after the other."
         )
     if recipe is not None and not determinism:
         raise InvalidInputError(
-            "A recipe is trained by --parity or --determinism.",
+            "A recipe is only used with --parity or --determinism.",
             next_step=f"Write: --parity {recipe}, or: --determinism {recipe}",
         )
     if any(flags) and parity is None and not determinism:
         raise InvalidInputError(
-            "--dataset, --steps and --set belong to --parity and --determinism.",
+            "--dataset, --steps and --set only apply to --parity and --determinism.",
             next_step="Add --parity RECIPE, or --determinism.",
         )
 
 
-def _examine(*, as_json: bool) -> None:
-    with err.status("asking the engines"):
-        diagnosis = examine(load_settings())
+def _diagnose(*, as_json: bool) -> None:
+    with err.status("probing the engines"):
+        diagnosis = diagnose(load_settings())
     print_json(diagnosis.to_json()) if as_json else print_diagnosis(diagnosis)
     if diagnosis.problems:
         raise typer.Exit(1)
@@ -273,7 +260,7 @@ def _certify(request: ParityRequest, *, as_json: bool) -> None:
         raise typer.Exit(1)
 
 
-def _repeat(request: DeterminismRequest, *, as_json: bool) -> None:
+def _check_determinism(request: DeterminismRequest, *, as_json: bool) -> None:
     with err.status("starting") as status:
         report = measure_determinism(load_settings(), request, on_stage=status.update)
     print_json(report.to_json()) if as_json else print_determinism(report)
@@ -281,14 +268,15 @@ def _repeat(request: DeterminismRequest, *, as_json: bool) -> None:
         raise typer.Exit(1)
 
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="Whose it is, or what for.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Owner or purpose of the token.")]
 ScopeOption = Annotated[
-    Scope, typer.Option(help="read: look and ask models; write: submit and change; admin: delete too.")
+    Scope,
+    typer.Option(help="read: view data, query models; write: also submit, change; admin: also delete."),
 ]
 Days = Annotated[int | None, typer.Option(min=1, max=3650, help="Days until it expires. Default: never.")]
 FromFile = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Accept the token in this file; the same again changes nothing."),
+    typer.Option(metavar="FILE", help="Register the token in this file; repeating it changes nothing."),
 ]
 
 
@@ -299,7 +287,7 @@ def create(
     from_file: FromFile = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Make a token. It is printed once, and only its hash is kept; docs/security.md says more."""
+    """Create a token. It is printed once, and only its hash is stored. See docs/security.md."""
     lifetime = None if days is None else timedelta(days=days)
     if from_file is not None:
         with opened_home() as home:
@@ -307,38 +295,38 @@ def create(
         print_json(adopted.to_json()) if as_json else say(f"The token {adopted.token_id} is accepted.")
         return
     with opened_home() as home:
-        made, token = create_token(TokenRepository(home.database), name, scope, lifetime=lifetime)
+        created, token = create_token(TokenRepository(home.database), name, scope, lifetime=lifetime)
     if as_json:
-        print_json({"token": token, **made.to_json()})
+        print_json({"token": token, **created.to_json()})
         return
-    note(f"The token {made.token_id} ({made.scope}); keep it now, it is not shown again:")
+    note(f"Token {created.token_id} ({created.scope}); save it now, it is not shown again:")
     say(token)
 
 
 def list_(as_json: JsonFlag = False) -> None:
-    """List the tokens: what they may do, and when each was last used."""
+    """List the tokens with their scope and last use."""
     with opened_home() as home:
         found = TokenRepository(home.database).list()
     if as_json:
-        print_json({"data": [{**token.to_json(), "standing": standing_of(token)} for token in found]})
+        print_json({"data": [{**token.to_json(), "standing": token_status(token)} for token in found]})
     elif found:
-        columns = ("id", "name", "scope", "standing", "made", "expires", "last used")
+        columns = ("id", "name", "scope", "status", "created", "expires", "last used")
         print_table(columns, [_row(token) for token in found])
     else:
-        say("There are no tokens yet. Make one: tunix-rt tokens create NAME --scope read")
+        say("There are no tokens yet. Create one: tunix-rt tokens create NAME --scope read")
 
 
 def revoke(
-    token_id: Annotated[str, typer.Argument(metavar="ID", help="As `tokens list` shows it.")],
+    token_id: Annotated[str, typer.Argument(metavar="ID", help="Id from `tunix-rt tokens list`.")],
     as_json: JsonFlag = False,
 ) -> None:
-    """Make a token worthless. Servers that run notice within seconds."""
+    """Revoke a token. Running servers refuse it within seconds."""
     with opened_home() as home:
         revoked = revoke_token(TokenRepository(home.database), token_id)
-    print_json(revoked.to_json()) if as_json else say(f"The token {token_id} opens nothing any more.")
+    print_json(revoked.to_json()) if as_json else say(f"Revoked the token {token_id}.")
 
 
 def _row(token: ApiToken) -> tuple[object, ...]:
     moments = (token.created_at, token.expires_at, token.last_used_at)
     texts = [None if moment is None else f"{moment:%Y-%m-%d %H:%M}" for moment in moments]
-    return token.token_id, token.name, token.scope, standing_of(token), *texts
+    return token.token_id, token.name, token.scope, token_status(token), *texts

@@ -60,15 +60,15 @@ Stage = Literal["collect", "check", "plant", "build", "verify", "xray"]
 
 
 class DemoData(BaseModel):
-    """What the demo made of the traces, every figure as it came out."""
+    """The results of the data stages of the demo."""
 
     model_config = ConfigDict(frozen=True)
     passed: bool
     imported: ImportReport
     traces_with_errors: Share
-    """Traces with a linter finding that is an error: should be none."""
+    """Traces with a linter error; none are expected."""
     planted_errors_found: Share
-    """Wrong steps planted in right traces that the linter found, at the very step."""
+    """Corrupted steps of correct traces that the linter flagged at the right step."""
     dataset: BuildOutcome
     verdict: DatasetVerdict
     xray: XrayReport
@@ -79,7 +79,7 @@ class DemoData(BaseModel):
 def build_demo_dataset(
     home: Home, *, on_stage: Callable[[Stage], None], progress: Progress = lambda _: None
 ) -> DemoData:
-    """Collect, check, build, verify, X-ray. Running it again changes nothing and says the same."""
+    """Collect, check, build, verify, X-ray. Running it again gives the same result."""
     settings = home.settings
     on_stage("collect")
     options = ImportOptions(source=DEMO_DATASET)
@@ -153,7 +153,7 @@ DEMO_DEVICE: DeviceName = "cpu"
 
 @dataclass(frozen=True)
 class DemoTraining:
-    """A training that is ready to start, and what it is expected to take."""
+    """A planned training run."""
 
     settings: Settings
     resolved: ResolvedRecipe
@@ -161,7 +161,7 @@ class DemoTraining:
     run_dir: RunDir
 
     def run(self, engine: Engine, view: View) -> RunManifest:
-        """Train. The run directory is a new one, whatever earlier demos left."""
+        """Train. The run directory is always new."""
         job = TrainingJob(
             resolved=self.resolved,
             data=dataset_rows(self.settings, self.resolved.recipe),
@@ -176,8 +176,8 @@ def plan_demo_training(settings: Settings, *, smoke_steps: int | None = None) ->
     """Read the shipped recipe and plan it for this machine's CPU.
 
     Args:
-        settings: Where the dataset is and the run goes.
-        smoke_steps: End after this many steps. None: as long as the recipe says.
+        settings: The home of dataset and run.
+        smoke_steps: Stop after this many steps. None: as in the recipe.
     """
     path = shipped_recipe_path(_RECIPE)
     resolved = load_recipe(path)
@@ -191,37 +191,37 @@ def plan_demo_training(settings: Settings, *, smoke_steps: int | None = None) ->
 
 
 MIN_ACCURACY = 0.9
-"""What the demo's recipe reaches with every seed that was tried, with room to spare."""
+"""Every seed that was tried exceeds it."""
 
 
 @dataclass(frozen=True)
 class DemoResult:
-    """Before and after, on the same questions under the same protocol."""
+    """Evaluations before and after, on the same questions with the same protocol."""
 
     before: Evaluation
     after: Evaluation
     difference: PairedDifference
     examples: tuple[Prediction, ...]
-    """The first right answer after training, with its work; empty when there is none."""
+    """The first correct answer after training, if any."""
 
     @property
     def accuracies(self) -> tuple[Estimate, Estimate]:
         """Before and after."""
         before, after = (evaluation.scores.overall.accuracy for evaluation in (self.before, self.after))
-        assert before is not None  # a random model writes something, and all of it can be judged
+        assert before is not None  # a random model generates text, which can always be judged
         assert after is not None
         return before, after
 
     @property
     def has_learned(self) -> bool:
-        """Whether the model can do after training what it was trained for."""
+        """Whether the trained model reaches `MIN_ACCURACY`."""
         return self.accuracies[1].value >= MIN_ACCURACY
 
 
 def evaluate_random_weights(
     home: Home, engine: GeneratingEngine, recipe: Recipe, view: EvaluationView
 ) -> Evaluation:
-    """The model as training finds it: the very weights that its first step starts from."""
+    """Evaluate the untrained model, with the weights from which training starts."""
     request = EvaluationRequest(
         model=recipe.model.name,
         weights="random",
@@ -236,7 +236,7 @@ def evaluate_random_weights(
 def evaluate_demo_run(
     home: Home, engine: GeneratingEngine, recipe: Recipe, run_dir: RunDir, view: EvaluationView
 ) -> Evaluation:
-    """The model that the run exported."""
+    """Evaluate the model that the run exported."""
     request = EvaluationRequest(
         model=str(run_dir.path),
         evalset=DEMO_EVALSET,
@@ -247,7 +247,7 @@ def evaluate_demo_run(
 
 
 def demo_result(home: Home, before: Evaluation, after: Evaluation) -> DemoResult:
-    """The two held against each other."""
+    """Compare the two evaluations."""
     difference = compare_evaluations(home, before, after).overall
     assert difference is not None  # both were asked the same questions
     return DemoResult(before, after, difference, _first_right(load_predictions(home, after)))
@@ -264,18 +264,18 @@ def _first_right(predictions: Sequence[Prediction]) -> tuple[Prediction, ...]:
 
 
 _COMMAND = (sys.executable, "-m", "tunix_rt.cli", "demo", "--json")
-_LEAVING_S = 10.0
-"""How long it may take to save what it trains."""
+_STOP_TIMEOUT_S = 10.0
+"""Seconds for saving the run."""
 _SHOWN_LINES = 6
 
 DemoStatus = Literal["none", "running", "succeeded", "failed"]
 
 
 class DemoFigures(Record):
-    """Right answers of the model to the same held-out questions."""
+    """Accuracy on the same held-out questions."""
 
     before: float
-    """Share that was right before the training."""
+    """Accuracy before training."""
     after: float
     low: float
     """Of the 95 % interval of `after`."""
@@ -284,38 +284,37 @@ class DemoFigures(Record):
 
 
 class DemoState(Record):
-    """Where the demo project stands."""
+    """Status of the demo project."""
 
     status: DemoStatus
     stage: str | None = None
-    """What it does now: `7/10 planning the training`."""
+    """Current stage, such as `7/10 planning the training`."""
     figures: DemoFigures | None = None
     failure: str | None = None
-    """The last that it printed."""
+    """The last lines of its output."""
 
 
 class DemoProject:
     """At most one demo at a time; it ends with the server."""
 
     def __init__(self, settings: Settings, command: Sequence[str] = _COMMAND) -> None:
-        """Nothing is started yet."""
         self._settings = settings
         self._command = command
         self._starting = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> DemoState:
-        """Begin; what an earlier one made stays.
+        """Start the demo; results of earlier ones are kept.
 
         Raises:
-            ConflictError: One is running.
+            ConflictError: A demo is running.
         """
         with self._starting, storage_errors("starting the demo"):
             if self._is_running():
-                raise ConflictError("The demo project is being made.", next_step="Wait until it is finished.")
+                raise ConflictError("The demo is already running.", next_step="Wait until it has finished.")
             self._folder.mkdir(parents=True, exist_ok=True)
             with self._result.open("wb") as result, self._log.open("wb") as log:
-                # In a session of its own: Ctrl-C is for the server, which lets it save first.
+                # In its own session: Ctrl-C goes to the server, which lets the demo save first.
                 self._process = subprocess.Popen(
                     self._command,
                     stdin=subprocess.DEVNULL,
@@ -327,9 +326,9 @@ class DemoProject:
         return self.state()
 
     def state(self) -> DemoState:
-        """Where it stands, whichever server has started it."""
+        """Its status, whichever server process started it."""
         lines = _lines(self._log)
-        # What a terminal is told behind the semicolon, as which key stops it, holds for a terminal only.
+        # The part after a semicolon, such as which key stops it, only applies to a terminal.
         stage = next((line.partition(";")[0] for line in reversed(lines) if _is_stage(line)), None)
         if self._is_running():
             return DemoState(status="running", stage=stage)
@@ -343,13 +342,13 @@ class DemoProject:
         )
 
     def close(self) -> None:
-        """End it, once it has saved what it trains."""
+        """Stop the demo after it has saved its run."""
         process = self._process
         if process is None:
             return
         process.terminate()
         try:
-            process.wait(_LEAVING_S)
+            process.wait(_STOP_TIMEOUT_S)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
@@ -391,7 +390,7 @@ def _is_stage(line: str) -> bool:
 
 
 def _result(lines: Sequence[str]) -> dict[str, Any] | None:
-    """What it printed at its end; None when it did not come so far."""
+    """The result that it printed at the end; None if it did not finish."""
     if not lines or not lines[-1].startswith("{"):
         return None
     result: dict[str, Any] = json.loads(lines[-1])

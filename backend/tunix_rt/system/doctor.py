@@ -56,22 +56,22 @@ _FILES = {"Hugging Face": "~/.cache/huggingface/token", "Kaggle": "~/.kaggle/kag
 
 
 def home_problems(settings: Settings, free_bytes: int) -> Iterator[DoctorProblem]:
-    """What keeps runs from writing into the home."""
+    """Problems that prevent runs from writing to the home."""
     if free_bytes < _MIN_FREE_BYTES:
         yield DoctorProblem(
             detail=f"Only {free_bytes / 2**20:.0f} MiB are free on the disk of {settings.home_dir}.",
-            next_step="Free space: a checkpoint that finds a full disk ends its run.",
+            next_step="Free space: a run fails when a checkpoint does not fit on the disk.",
         )
     for directory in (settings.home_dir, settings.runs_dir, settings.jobs_dir):
         if directory.exists() and not os.access(directory, os.W_OK | os.X_OK):
             yield DoctorProblem(
-                detail=f"Nothing can be written into {directory}.",
-                next_step="Give it to the user that runs the server and the workers: chown -R USER DIR",
+                detail=f"{directory} is not writable.",
+                next_step="Make the user of the server and the workers its owner: chown -R USER DIR",
             )
 
 
-def examine_service(home: Home, now: datetime) -> tuple[ServiceReport, tuple[DoctorProblem, ...]]:
-    """The queue at this moment, and what is wrong with it."""
+def service_report(home: Home, now: datetime) -> tuple[ServiceReport, tuple[DoctorProblem, ...]]:
+    """The queue now, and its problems."""
     queue = queue_figures(home.database, now)
     workers = [
         _report(worker, now)
@@ -102,8 +102,8 @@ def _problems(home: Home, report: ServiceReport) -> Iterator[DoctorProblem]:
     alive = {worker.worker_id for worker in report.workers if worker.last_seen_s_ago < lease_s}
     if report.num_waiting and not report.is_queue_paused and not alive:
         yield DoctorProblem(
-            detail=f"Runs wait ({report.num_waiting}), and no worker is alive.",
-            next_step="Start one: tunix-rt worker, or tunix-rt up, which has one of its own.",
+            detail=f"Runs are waiting ({report.num_waiting}), and no worker is alive.",
+            next_step="Start one: tunix-rt worker, or tunix-rt up, which includes one.",
         )
     orphans = sorted(
         lease.run_id for lease in RunRepository(home.database).leases() if lease.worker_id not in alive
@@ -111,12 +111,12 @@ def _problems(home: Home, report: ServiceReport) -> Iterator[DoctorProblem]:
     if orphans:
         yield DoctorProblem(
             detail=f"The worker of {', '.join(orphans)} has not been seen for over {lease_s:.0f} s.",
-            next_step="Start a worker: it notices, and goes on from the last checkpoint: tunix-rt worker",
+            next_step="Start a worker, which continues from the last checkpoint: tunix-rt worker",
         )
 
 
 def hub_tokens(environ: Mapping[str, str]) -> tuple[HubToken, ...]:
-    """For each service elsewhere, where its token was found; tokens themselves are not looked at."""
+    """Where the token of each external service was found; the tokens themselves are not read."""
     return tuple(HubToken(hub=hub, found_in=_found_in(hub, environ)) for hub in _VARIABLES)
 
 
@@ -143,22 +143,22 @@ _TORCH_ABILITIES = {
 
 
 @dataclass(frozen=True)
-class _StoreReport:
+class _HomeReport:
     database: DatabaseReport | None
     free_disk_bytes: int | None
     service: ServiceReport | None
     problems: tuple[DoctorProblem, ...]
 
 
-def examine(settings: Settings, *, timeout_s: float = PROBE_TIMEOUT_S) -> Diagnosis:
-    """Look at the machine, at both engines and at the store. Nothing of an accelerator is loaded here.
+def diagnose(settings: Settings, *, timeout_s: float = PROBE_TIMEOUT_S) -> Diagnosis:
+    """Check the machine, both engines and the home. No accelerator library is loaded in this process.
 
     Args:
-        settings: Where the store is.
+        settings: The home and the database.
         timeout_s: How long an engine may take to open a device.
     """
     machine = this_machine()
-    store = _examine_store(settings)
+    report = _home_report(settings)
     answers = _probed(machine, timeout_s)
     problems = [answer.problem for answer in answers.values() if answer.problem is not None]
     return Diagnosis(
@@ -172,11 +172,11 @@ def examine(settings: Settings, *, timeout_s: float = PROBE_TIMEOUT_S) -> Diagno
         auto_engine=_auto_engine(machine),
         extras=tuple(map(_extra_report, EXTRAS)),
         home=str(settings.home_dir),
-        free_disk_bytes=store.free_disk_bytes,
-        database=store.database,
-        service=store.service,
+        free_disk_bytes=report.free_disk_bytes,
+        database=report.database,
+        service=report.service,
         hub_tokens=hub_tokens(os.environ),
-        problems=(*store.problems, *problems),
+        problems=(*report.problems, *problems),
     )
 
 
@@ -184,7 +184,7 @@ _Probes = dict[tuple[EngineName, Platform], ProbeAnswer]
 
 
 def _probed(machine: Machine, timeout_s: float) -> _Probes:
-    """Every engine that is installed, on every platform that shows a sign of life."""
+    """Probe every installed engine on every platform that this machine may have."""
     questions = [(engine, device) for engine in ENGINES for device in platforms(engine, machine)]
     with ThreadPoolExecutor(max_workers=len(questions) or 1) as pool:
         answers = pool.map(lambda question: probe(*question, timeout_s=timeout_s), questions)
@@ -222,45 +222,44 @@ def _auto_engine(machine: Machine) -> str:
         return str(error)
 
 
-def _examine_store(settings: Settings) -> _StoreReport:
+def _home_report(settings: Settings) -> _HomeReport:
     try:
-        store = open_home(settings)
+        home = open_home(settings)
     except StorageError as error:
         problem = DoctorProblem(detail=error.detail, next_step=error.next_step)
-        return _StoreReport(None, None, None, (problem,))
+        return _HomeReport(None, None, None, (problem,))
     try:
-        health = check_health(store)
-        address = store.database.url.render_as_string(hide_password=True)
+        health = check_health(home)
+        address = home.database.url.render_as_string(hide_password=True)
         database = DatabaseReport(
             kind=health.database, address=address, latency_ms=health.database_latency_ms
         )
         free_bytes = shutil.disk_usage(settings.home_dir).free
-        service, problems = examine_service(store, datetime.now(UTC))
-        return _StoreReport(database, free_bytes, service, (*home_problems(settings, free_bytes), *problems))
+        service, problems = service_report(home, datetime.now(UTC))
+        return _HomeReport(database, free_bytes, service, (*home_problems(settings, free_bytes), *problems))
     finally:
-        store.close()
+        home.close()
 
 
 class Examination(Record):
-    """The machine as it was found."""
+    """A diagnosis and its time."""
 
     examined_at: datetime
     diagnosis: Diagnosis
 
 
-class KeptDiagnosis:
-    """Examines once for everybody who asks; whoever waits for the same examination gets the same."""
+class CachedDiagnosis:
+    """Diagnoses once for all callers; concurrent callers share the same result."""
 
-    def __init__(self, examine: Callable[[], Diagnosis]) -> None:
-        """Nothing is examined yet."""
-        self._examine = examine
-        self._examining = threading.Lock()
+    def __init__(self, diagnose: Callable[[], Diagnosis]) -> None:
+        self._diagnose = diagnose
+        self._lock = threading.Lock()
         self._last: Examination | None = None
 
     def get(self, *, is_fresh: bool = False) -> Examination:
-        """The last one; a new one when there is none, or when asked for."""
+        """The last examination; a new one if there is none, or with `is_fresh`."""
         asked_at = datetime.now(UTC)
-        with self._examining:
+        with self._lock:
             if self._last is None or (is_fresh and self._last.examined_at < asked_at):
-                self._last = Examination(examined_at=datetime.now(UTC), diagnosis=self._examine())
+                self._last = Examination(examined_at=datetime.now(UTC), diagnosis=self._diagnose())
             return self._last

@@ -19,7 +19,7 @@ from tunix_rt.runs.store.workers import QueueFigures, queue_figures
 
 
 class Health(BaseModel):
-    """A working server. One that does not work answers 503 with the reason."""
+    """A healthy server. An unhealthy one answers 503 with the reason."""
 
     model_config = ConfigDict(frozen=True)
     status: Literal["healthy"]
@@ -43,20 +43,20 @@ def check_health(home: Home) -> Health:
 
 FRESH_FOR_S = 1.0
 _TAIL_BYTES = 16 * 1024
-"""Holds the last lines of metrics of a run, however long they are."""
+"""Enough for the last metrics lines of a run."""
 
 
 @dataclass(frozen=True)
 class ServiceFigures:
-    """The queue, and how fast what is running runs."""
+    """The queue, and the speed of the running runs."""
 
     queue: QueueFigures
     tokens_per_s: dict[str, float]
-    """By the id of the run; one that has logged no speed yet is left out."""
+    """By run id, without runs that have not logged a speed yet."""
 
 
 class FiguresReader:
-    """Reads the figures of a store; whoever asks again within a second gets the same ones."""
+    """Reads the figures of a home, cached for one second."""
 
     def __init__(self, home: Home, clock: Callable[[], float] = time.monotonic) -> None:
         self._home = home
@@ -75,7 +75,7 @@ class FiguresReader:
 
 
 def read_figures(home: Home) -> ServiceFigures:
-    """The figures at this moment."""
+    """The current figures."""
     queue = queue_figures(home.database, datetime.now(UTC))
     speeds = {
         run_id: last_tokens_per_s(RunDir(home.settings.runs_dir / run_id).metrics) for run_id in queue.running
@@ -84,7 +84,7 @@ def read_figures(home: Home) -> ServiceFigures:
 
 
 def last_tokens_per_s(metrics: Path) -> float | None:
-    """The newest speed in a file of metrics, which may be growing; None while there is none."""
+    """The latest speed in a metrics file, which may be growing; None if there is none."""
     try:
         with metrics.open("rb") as file:
             file.seek(max(metrics.stat().st_size - _TAIL_BYTES, 0))

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, Query, Request, status
 from tunix_rt.base.http.errors import error_responses
 from tunix_rt.base.http.routing import OpenHome, ThreadedRoute
 from tunix_rt.system.demo import DemoProject, DemoState
-from tunix_rt.system.doctor import Examination, KeptDiagnosis
+from tunix_rt.system.doctor import CachedDiagnosis, Examination
 from tunix_rt.system.health import Health, check_health
 
 router = APIRouter(prefix="/api/demo", tags=["demo"], responses=error_responses())
@@ -23,7 +23,7 @@ Demo = Annotated[DemoProject, Depends(_demo)]
 
 @router.get("", response_model_exclude_none=True)
 def get_demo(demo: Demo) -> DemoState:
-    """Whether the demo project was made, is being made, and what came out."""
+    """The status of the demo project, and its result."""
     return demo.state()
 
 
@@ -31,24 +31,24 @@ def get_demo(demo: Demo) -> DemoState:
     "", status_code=status.HTTP_202_ACCEPTED, responses=error_responses(409), response_model_exclude_none=True
 )
 def make_demo(demo: Demo) -> DemoState:
-    """Make it: traces, a dataset, a trained tiny model, tests before and after. 409 while it is made."""
+    """Start the demo: traces, a dataset, a tiny trained model, tests before and after. 409 while it runs."""
     return demo.start()
 
 
 doctor_router = APIRouter(prefix="/api/doctor", tags=["doctor"], responses=error_responses())
 
 
-async def _doctor(request: Request) -> KeptDiagnosis:
-    doctor: KeptDiagnosis = request.app.state.doctor
+async def _doctor(request: Request) -> CachedDiagnosis:
+    doctor: CachedDiagnosis = request.app.state.doctor
     return doctor
 
 
 @doctor_router.get("", response_model_exclude_none=True)
 def get_diagnosis(
-    doctor: Annotated[KeptDiagnosis, Depends(_doctor)],
-    fresh: Annotated[bool, Query(description="examine again, also when that was a moment ago")] = False,
+    doctor: Annotated[CachedDiagnosis, Depends(_doctor)],
+    fresh: Annotated[bool, Query(description="run the diagnosis again, even if it is recent")] = False,
 ) -> Examination:
-    """The machine, its engines and devices, and what is wrong with them; takes seconds the first time."""
+    """The machine, its engines and devices, and their problems; the first call takes seconds."""
     return doctor.get(is_fresh=fresh)
 
 
@@ -59,5 +59,5 @@ health_router = APIRouter(
 
 @health_router.get("")
 def health(home: OpenHome) -> Health:
-    """Ask the database something. 503 when it does not answer."""
+    """Query the database. 503 when it does not answer."""
     return check_health(home)

@@ -35,12 +35,12 @@ from tunix_rt.traces.types import Trace, tokens_of
 _CHUNK = 500
 
 DUMPED: tuple[Table, ...] = tuple(table for table in metadata.sorted_tables if table is not workers)
-"""Every table, each after those that it refers to. Workers are processes of one moment: not of a backup."""
+"""Every table, each after those that it refers to, without workers, which are running processes."""
 
 
 @contextmanager
 def snapshot(engine: Engine) -> Iterator[Connection]:
-    """A connection that sees the database as it is at one moment, whatever is written meanwhile."""
+    """A read-only connection with a consistent snapshot of the database."""
     with reading(engine) as connection:
         if engine.dialect.name == "postgresql":
             connection = connection.execution_options(isolation_level="REPEATABLE READ")
@@ -48,7 +48,7 @@ def snapshot(engine: Engine) -> Iterator[Connection]:
 
 
 def dump_rows(connection: Connection, table: Table) -> Iterator[bytes]:
-    """Every row as a line of JSON, streamed in the order of the keys."""
+    """Every row as a line of JSON, streamed in key order."""
     chosen = select(table).order_by(*table.primary_key.columns).execution_options(yield_per=_CHUNK)
     for row in connection.execute(chosen).mappings():
         values = {name: _plain(value) for name, value in row.items()}
@@ -56,7 +56,7 @@ def dump_rows(connection: Connection, table: Table) -> Iterator[bytes]:
 
 
 def load_rows(connection: Connection, name: str, lines: Iterable[bytes]) -> int:
-    """Insert such lines into a table within the connection's transaction; how many there were.
+    """Insert such lines within the connection's transaction; returns their number.
 
     Raises:
         DataError: This version knows no such table or column.
@@ -73,7 +73,7 @@ def load_rows(connection: Connection, name: str, lines: Iterable[bytes]) -> int:
 
 
 def finish_loading(connection: Connection) -> None:
-    """Make what is derived from the rows: the index of the traces, and the next keys."""
+    """Rebuild derived data: the trace index and the key sequences."""
     bodies = connection.execute(select(trace_bodies).execution_options(yield_per=_CHUNK))
     for chunk in bodies.partitions(_CHUNK):
         add_to_index(connection, [(row.pk, _tokens(row.canonical)) for row in chunk])
@@ -87,13 +87,13 @@ def finish_loading(connection: Connection) -> None:
 
 
 def has_tables(engine: Engine) -> bool:
-    """Whether there is anything in the database."""
+    """Whether the database has any tables."""
     with reading(engine) as connection:
         return bool(inspect(connection).get_table_names())
 
 
 def first_table_with_rows(engine: Engine) -> str | None:
-    """The name of a table that is not empty; None when all are."""
+    """The name of a non-empty table; None if all are empty."""
     with reading(engine) as connection:
         found = set(inspect(connection).get_table_names())
         for table in DUMPED:
@@ -139,7 +139,7 @@ def _unknown(what: str) -> DataError:
 
 
 LAST_USED_EVERY = timedelta(minutes=1)
-"""How exactly the last use is known: a write for every request would be one too many."""
+"""Precision of `last_used_at`, so that not every request writes to the database."""
 
 
 class TokenRepository:
@@ -149,7 +149,7 @@ class TokenRepository:
         self._engine = engine
 
     def add(self, token: ApiToken, token_hash: str) -> None:
-        """Keep a token.
+        """Store a token.
 
         Raises:
             ConflictError: This token is there already.
@@ -177,14 +177,14 @@ class TokenRepository:
         return tuple(map(_token, rows))
 
     def num_valid(self, now: datetime) -> int:
-        """How many of them open anything at this moment."""
+        """The number of valid tokens."""
         is_current = or_(api_tokens.c.expires_at.is_(None), api_tokens.c.expires_at > now)
         valid = select(func.count()).where(api_tokens.c.revoked_at.is_(None), is_current)
         with reading(self._engine) as connection:
             return int(connection.execute(valid).scalar_one())
 
     def revoke(self, token_id: str, now: datetime) -> ApiToken:
-        """Make a token worthless; doing it again changes nothing.
+        """Revoke a token; repeating it changes nothing.
 
         Raises:
             NotFoundError: There is no token with this id.
@@ -202,7 +202,7 @@ class TokenRepository:
         return _token(row)
 
     def note_use(self, token: ApiToken, now: datetime) -> None:
-        """Remember that it was used, unless that was written down a moment ago."""
+        """Record its use, unless a recent use is recorded already."""
         if token.last_used_at is not None and now - token.last_used_at < LAST_USED_EVERY:
             return
         with writing(self._engine) as connection:

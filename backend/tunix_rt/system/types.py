@@ -11,11 +11,11 @@ from tunix_rt.engines.types import DeviceReport, DoctorProblem, _Record
 
 Scope = Literal["read", "write", "admin"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
-"""Each may do what those before it may."""
+"""Ascending: each scope includes the ones before it."""
 
 TOKEN_PREFIX = "trt_"
 MIN_TOKEN_CHARS = 32
-"""Of a token that somebody brings along; those that are made here have 256 random bits."""
+"""Minimum length of a token from a file; generated ones have 256 random bits."""
 
 _READING_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _QUEUE = "/api/tunix/queue"
@@ -24,7 +24,7 @@ _SESSION = "/api/session"
 
 
 class ApiToken(Record):
-    """What is kept of a token. The token itself is shown once, to whoever made it."""
+    """The stored record of a token. The token itself is shown only when it is created."""
 
     token_id: str
     name: str
@@ -32,16 +32,16 @@ class ApiToken(Record):
     created_at: datetime
     expires_at: datetime | None = None
     last_used_at: datetime | None = None
-    """Within a minute."""
+    """Precise to a minute."""
     revoked_at: datetime | None = None
 
     def is_valid(self, now: datetime) -> bool:
-        """Whether it opens anything at this moment."""
+        """Whether it is valid now."""
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
 
 
 def new_token() -> tuple[str, str]:
-    """A token that nobody can guess, and the id by which people speak of it.
+    """A random token and its public id.
 
     Example:
         ("trt_3f9c2a11_Jx…", "3f9c2a11")
@@ -51,12 +51,12 @@ def new_token() -> tuple[str, str]:
 
 
 def token_hash(token: str) -> str:
-    """What is stored in its place. A token has 256 random bits: no salt and no slow hash is needed."""
+    """The stored hash. A token has 256 random bits, so it needs neither salt nor a slow hash."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
 def allows(held: Scope, needed: Scope) -> bool:
-    """Whether a token with the scope `held` may do what needs `needed`."""
+    """Whether the scope `held` includes the scope `needed`."""
     return SCOPES.index(held) >= SCOPES.index(needed)
 
 
@@ -67,17 +67,17 @@ def needed_scope(method: str, path: str) -> Scope:
         GET /api/traces -> read; POST /v1/chat/completions -> read; POST /api/traces -> write;
         DELETE /api/tunix/runs/x -> admin; POST /api/tunix/queue/pause -> admin
     """
-    # Signing a browser in and out changes nothing here.
+    # Signing in and out changes no data.
     if method in _READING_METHODS or path == _SESSION:
         return "read"
     if method == "DELETE" or path == _QUEUE or path.startswith(f"{_QUEUE}/"):
         return "admin"
-    # Asking a model changes nothing.
+    # Querying a model changes no data.
     return "read" if path.startswith(_OPENAI) else "write"
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach a server that listens there."""
+    """Whether only this machine can reach a server on this address."""
     if host == "localhost":
         return True
     try:
@@ -87,12 +87,12 @@ def is_loopback(host: str) -> bool:
 
 
 class Ability(_Record):
-    """Something that an engine can do where what it needs is there."""
+    """A feature of an engine that depends on a package."""
 
     what: str
     is_available: bool
     needs: str
-    """What it takes, whether that is there or not."""
+    """The required package, installed or not."""
 
 
 class EngineReport(_Record):
@@ -101,23 +101,23 @@ class EngineReport(_Record):
     name: str
     is_installed: bool
     packages: dict[str, str]
-    """Versions of what it is made of."""
+    """Versions of its packages."""
     devices: tuple[DeviceReport, ...] = ()
-    """Each of them has multiplied two matrices."""
+    """Devices that passed a matrix multiplication."""
     abilities: tuple[Ability, ...] = ()
 
 
 class ExtraReport(_Record):
-    """One optional part of the installation."""
+    """An optional extra of the package."""
 
     name: str
     is_installed: bool
     packages: dict[str, str]
-    """Versions of those of its packages that are there."""
+    """Versions of its installed packages."""
 
 
 class DatabaseReport(_Record):
-    """The database, after it has answered."""
+    """A reachable database."""
 
     kind: str
     address: str
@@ -126,15 +126,15 @@ class DatabaseReport(_Record):
 
 
 class HubToken(_Record):
-    """Whether a service elsewhere will know us. The token itself is shown nowhere."""
+    """Whether a token for an external service was found. The token itself is never shown."""
 
     hub: str
     found_in: str | None = None
-    """An environment variable or a file; None: there is none."""
+    """An environment variable or a file; None if there is no token."""
 
 
 class WorkerReport(_Record):
-    """A worker that has not said goodbye."""
+    """A worker that has not been stopped."""
 
     worker_id: str
     host: str
@@ -144,7 +144,7 @@ class WorkerReport(_Record):
 
 
 class ServiceReport(_Record):
-    """The queue and who works for it."""
+    """The queue and its workers."""
 
     is_queue_paused: bool
     num_waiting: Count
@@ -154,7 +154,7 @@ class ServiceReport(_Record):
 
 
 class Diagnosis(_Record):
-    """Everything that was found."""
+    """The result of `tunix-rt doctor`."""
 
     tunix_rt_version: str
     python: str
@@ -162,10 +162,10 @@ class Diagnosis(_Record):
     num_cpus: Count
     available_memory_bytes: Count | None = None
     driver: str | None = None
-    """Of NVIDIA."""
+    """Version of the NVIDIA driver."""
     engines: tuple[EngineReport, ...]
     auto_engine: str
-    """What `--engine auto` takes and why, or why it cannot."""
+    """The engine that `--engine auto` chooses and why, or why it cannot."""
     extras: tuple[ExtraReport, ...]
     home: str
     free_disk_bytes: Count | None = None
@@ -173,7 +173,7 @@ class Diagnosis(_Record):
     service: ServiceReport | None = None
     hub_tokens: tuple[HubToken, ...] = ()
     problems: tuple[DoctorProblem, ...] = ()
-    """What is installed and broken; a part that is not installed is none."""
+    """Problems of installed parts; missing extras are not problems."""
 
 
 class ArchivedFile(Record):
@@ -185,20 +185,20 @@ class ArchivedFile(Record):
 
 
 class ArchivedTable(ArchivedFile):
-    """The rows of a table, one JSON object a line."""
+    """The rows of a table, one JSON object per line."""
 
     num_rows: Count
 
 
 class BackupManifest(Record):
-    """The last entry of a backup: with it the archive is complete."""
+    """The last entry of a backup, which makes it complete."""
 
     backup_version: Literal["1"] = "1"
     created_at: datetime
     tunix_rt_version: str
     schema_revision: str
     database: str
-    """Where the rows come from; they can go to any of the databases."""
+    """The source database; backups can be restored into either kind."""
     has_checkpoints: bool
     tables: dict[str, ArchivedTable]
     files: dict[str, ArchivedFile]
@@ -211,5 +211,5 @@ class BackupManifest(Record):
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of all entries, before they were packed."""
+        """Uncompressed bytes of all entries."""
         return sum(entry.size_bytes for entry in (*self.tables.values(), *self.files.values()))

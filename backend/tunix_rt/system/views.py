@@ -20,7 +20,7 @@ from tunix_rt.system.types import Diagnosis, EngineReport, HubToken, ServiceRepo
 
 
 def as_called(command: str) -> str:
-    """The command, so that it finds what this one has made.
+    """The command with the environment that finds this home.
 
     Example:
         "eval list" after `make demo` -> "TUNIX_RT_HOME=.demo .venv/bin/tunix-rt eval list"
@@ -31,7 +31,7 @@ def as_called(command: str) -> str:
 
 
 def program() -> str:
-    """This program as a shell finds it: by its name only where that is the same one."""
+    """How to call this program from a shell; by name only if PATH finds the same one."""
     called = Path(sys.argv[0])
     if called.name != "tunix-rt":
         return f"{_from_here(Path(sys.executable))} -m tunix_rt.cli"
@@ -53,10 +53,10 @@ _WITH_YOUR_OWN = (
 
 
 def print_data(data: DemoData) -> None:
-    """What became of the traces."""
+    """Results of the data stages."""
     dataset, imported = data.dataset.manifest, data.imported
     splits = ", ".join(f"{split.name} {split.statistics.num_rows:,}" for split in dataset.splits)
-    say(f"collected  {imported.num_imported:,} new traces, {imported.num_present:,} were there already")
+    say(f"collected  {imported.num_imported:,} new traces, {imported.num_present:,} already stored")
     say(f"checked    traces with an error: {data.traces_with_errors}")
     say(f"           planted wrong steps found: {data.planted_errors_found}")
     say(f"dataset    {dataset.dataset_key}: {counted(dataset.num_rows, 'row')} ({splits})")
@@ -69,22 +69,22 @@ def print_data(data: DemoData) -> None:
 
 
 def print_plan(plan: Plan) -> None:
-    """What the training is expected to take."""
+    """The plan of the training."""
     say(f"plan       {plan.reason} ({plan.source})")
     if plan.total_seconds is not None:
         say(f"           about {plan.total_seconds / 60:.0f} min for {plan.num_steps} steps")
 
 
 def print_result(manifest: RunManifest, run_dir: Path, result: DemoResult, *, seconds: float) -> None:
-    """How training went, and the table that it was for."""
+    """The result of training, and accuracy before and after."""
     say(summary(manifest, str(run_dir)))
     say("")
     for example in result.examples:
-        say(f"The work that the model shows now ({example.item_id}):")
+        say(f"An answer of the trained model ({example.item_id}):")
         print_prediction(example)
         say("")
-    title = f"{result.after.num_items} questions with numbers that training never had together"
-    columns = ("", "right answers", "95 %", "in the taught form", "steps right")
+    title = f"{result.after.num_items} questions with number combinations that are not in the training data"
+    columns = ("", "accuracy", "95 % CI", "format followed", "steps correct")
     rows = [_row("before", result.before), _row("after", result.after)]
     print_table(columns, rows, title=title)
     difference = result.difference
@@ -95,28 +95,28 @@ def print_result(manifest: RunManifest, run_dir: Path, result: DemoResult, *, se
     )
     say("")
     say(f"evidence   {run_dir}: recipe, plan, environment, metrics, model, predictions, evaluation, hashes")
-    say(f"           {seconds:.0f} s in all")
+    say(f"           {seconds:.0f} s in total")
 
 
 def print_end(result: DemoResult, *, passed: bool, is_smoke: bool) -> None:
-    """The verdict, and where to go from here."""
+    """The verdict and next steps."""
     if is_smoke and passed:
-        say("Demo passed: everything ran. So few steps teach nothing; leave out --smoke-steps for a result.")
+        say("Demo passed: everything ran. So few steps teach nothing; omit --smoke-steps for a real result.")
     elif passed:
         say("Demo passed.")
     else:
         accuracy = result.accuracies[1].value
-        say(f"Demo FAILED: {accuracy:.1%} right, {MIN_ACCURACY:.0%} expected; see the checks above as well.")
+        say(f"Demo FAILED: {accuracy:.1%} accuracy, {MIN_ACCURACY:.0%} expected; see also the checks above.")
     _print_next_steps(result)
 
 
 def _print_next_steps(result: DemoResult) -> None:
     before, after = (str(which.evaluation_id)[:8] for which in (result.before, result.after))
-    say("Look closer:")
-    say(f"  {as_called(f'eval show {after}')}  # every question, text and verdict")
+    say("Inspect the result:")
+    say(f"  {as_called(f'eval show {after}')}  # every question, completion and verdict")
     say(f"  {as_called(f'compare {before} {after}')}  # what the training changed")
-    say(f"  {as_called(f'chat {result.after.model.run_id}')}  # ask it yourself")
-    say(f"  {as_called('up')}  # all of it in a browser")
+    say(f"  {as_called(f'chat {result.after.model.run_id}')}  # chat with the model")
+    say(f"  {as_called('up')}  # everything in a browser")
     say("Next, with your own traces:")
     for command in _WITH_YOUR_OWN:
         say(f"  {program()} {command}")
@@ -139,21 +139,21 @@ def _percent(estimate: Estimate | None) -> str | None:
 
 
 def print_determinism(report: DeterminismReport) -> None:
-    """A row for each engine and platform; then what that means."""
+    """One row for each engine and platform, and what it means."""
     verdict = (
         "the same run twice gives the same weights on the CPU"
         if report.passed
         else "the same run twice does NOT give the same weights on the CPU"
     )
-    _line(f"{verdict}: {report.recipe_name}, {counted(report.num_steps, 'step')}")
+    say(f"{verdict}: {report.recipe_name}, {counted(report.num_steps, 'step')}")
     print_table(
-        ["engine", "device", "batches", "losses", "weights", "largest difference of a weight"],
+        ["engine", "device", "batches", "losses", "weights", "largest weight difference"],
         [_determinism_row(one) for one in report.repeats],
     )
     if any(one.platform != "cpu" for one in report.repeats):
-        _line("Accelerators are measured, not promised: kernels that add in any order may differ next time.")
+        say("Accelerators are measured, not guaranteed: kernels without a fixed order may differ next time.")
     for override in report.overrides:
-        _line(f"changed {override.key}: {override.recipe_value} -> {override.used_value} ({override.reason})")
+        say(f"changed {override.key}: {override.recipe_value} -> {override.used_value} ({override.reason})")
 
 
 def _determinism_row(one: RepeatedRun) -> tuple[str, ...]:
@@ -179,35 +179,29 @@ def _largest_difference(one: RepeatedRun) -> str:
     return f"{one.max_weight_difference:.1e} in {one.max_weight_difference_tensor}"
 
 
-def _line(text: str) -> None:
-    out.print(text, markup=False, highlight=False)
-
-
 def print_diagnosis(diagnosis: Diagnosis) -> None:
-    """The machine, the engines, the extras, the store; what is broken comes last."""
-    _doctor_line(f"tunix-rt {diagnosis.tunix_rt_version}, Python {diagnosis.python}, {diagnosis.platform}")
+    """Machine, engines, extras and home; problems come last."""
+    say(f"tunix-rt {diagnosis.tunix_rt_version}, Python {diagnosis.python}, {diagnosis.platform}")
     memory, driver = _gib(diagnosis.available_memory_bytes), diagnosis.driver or "none"
-    _doctor_line(f"{diagnosis.num_cpus} processors, {memory} of memory free, NVIDIA driver: {driver}")
-    _doctor_line(f"home {diagnosis.home}, {_gib(diagnosis.free_disk_bytes)} free")
+    say(f"{diagnosis.num_cpus} CPU cores, {memory} of memory free, NVIDIA driver: {driver}")
+    say(f"home {diagnosis.home}, {_gib(diagnosis.free_disk_bytes)} free")
     if diagnosis.database is not None:
-        _doctor_line(
-            f"database {diagnosis.database.address}, answers in {diagnosis.database.latency_ms:.1f} ms"
-        )
+        say(f"database {diagnosis.database.address}, latency {diagnosis.database.latency_ms:.1f} ms")
     if diagnosis.service is not None:
         _print_service(diagnosis.service)
-    _doctor_line(f"keys: {', '.join(map(_token_text, diagnosis.hub_tokens))}")
-    _doctor_line()
-    print_table(["engine", "version", "devices that work"], [_engine_row(one) for one in diagnosis.engines])
-    _doctor_line(f"auto: {diagnosis.auto_engine}")
-    _doctor_line()
+    say(f"keys: {', '.join(map(_token_text, diagnosis.hub_tokens))}")
+    say("")
+    print_table(["engine", "version", "working devices"], [_engine_row(one) for one in diagnosis.engines])
+    say(f"auto: {diagnosis.auto_engine}")
+    say("")
     abilities = [
         (engine.name, one.what, "yes" if one.is_available else f"needs {one.needs}")
         for engine in diagnosis.engines
         if engine.is_installed
         for one in engine.abilities
     ]
-    print_table(["engine", "can do", "here"], abilities)
-    _doctor_line()
+    print_table(["engine", "feature", "available"], abilities)
+    say("")
     print_table(
         ["extra", "installed", "packages"],
         [
@@ -216,17 +210,15 @@ def print_diagnosis(diagnosis: Diagnosis) -> None:
         ],
     )
     for problem in diagnosis.problems:
-        _doctor_line()
-        _doctor_line(f"broken: {problem.detail}")
-        _doctor_line(f"next:   {problem.next_step}")
+        say("")
+        say(f"broken: {problem.detail}")
+        say(f"next:   {problem.next_step}")
 
 
 def _print_service(service: ServiceReport) -> None:
     paused = ", paused" if service.is_queue_paused else ""
     workers = ", ".join(map(_worker_text, service.workers)) or "none"
-    _doctor_line(
-        f"queue: {service.num_waiting} waiting, {service.num_running} running{paused}; workers: {workers}"
-    )
+    say(f"queue: {service.num_waiting} waiting, {service.num_running} running{paused}; workers: {workers}")
 
 
 def _worker_text(worker: WorkerReport) -> str:
@@ -239,10 +231,10 @@ def _token_text(token: HubToken) -> str:
 
 
 def print_certificate(certificate: ParityCertificate, path: Path) -> None:
-    """Whether both engines train the same, and by how much they differ."""
+    """Whether both engines train identically within the bounds, and by how much they differ."""
     verdict = "the engines train the same" if certificate.passed else "the engines do NOT train the same"
     steps = counted(certificate.num_steps, "step")
-    _doctor_line(f"{verdict}: {certificate.recipe_name}, {steps} in float32 on the CPU")
+    say(f"{verdict}: {certificate.recipe_name}, {steps} in float32 on the CPU")
     first, second = certificate.runs
     print_table(
         ["", "difference", "allowed", "where"],
@@ -262,13 +254,11 @@ def print_certificate(certificate: ParityCertificate, path: Path) -> None:
             ),
         ],
     )
-    _doctor_line(f"loss {first.losses[0]:.4f} -> {first.losses[-1]:.4f} ({first.engine}), "
+    say(f"loss {first.losses[0]:.4f} -> {first.losses[-1]:.4f} ({first.engine}), "
           f"{second.losses[0]:.4f} -> {second.losses[-1]:.4f} ({second.engine})")  # fmt: skip
     for override in certificate.overrides:
-        _doctor_line(
-            f"changed {override.key}: {override.recipe_value} -> {override.used_value} ({override.reason})"
-        )
-    _doctor_line(f"certificate {path}")
+        say(f"changed {override.key}: {override.recipe_value} -> {override.used_value} ({override.reason})")
+    say(f"certificate {path}")
 
 
 def _engine_row(engine: EngineReport) -> tuple[str, str, str]:
@@ -289,7 +279,3 @@ def _packages(packages: dict[str, str]) -> str:
 
 def _gib(num_bytes: int | None) -> str:
     return "?" if num_bytes is None else f"{num_bytes / 2**30:.1f} GiB"
-
-
-def _doctor_line(text: str = "") -> None:
-    out.print(text, markup=False, highlight=False)

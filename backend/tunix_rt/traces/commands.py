@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 from uuid import UUID
 
 import typer
 from pydantic import ValidationError
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from tunix_rt.base.errors import DataError, InvalidInputError
 from tunix_rt.base.files.atomic import write_atomically
@@ -37,13 +36,15 @@ from tunix_rt.traces.export import build_filter, export_file, export_lines, requ
 from tunix_rt.traces.formats.converters import parse_column_map
 from tunix_rt.traces.formats.export import EXPORT_FORMATS
 from tunix_rt.traces.formats.registry import ROW_FORMATS
-from tunix_rt.traces.import_rows import ImportProgress, OnProgress
-from tunix_rt.traces.importer import ImportReport, import_options, import_traces
 from tunix_rt.traces.linter.findings import CODES, LINTER_VERSION
 from tunix_rt.traces.review import ReviewExport, TraceReview, add_revision, review_lines
 from tunix_rt.traces.service import LineReport, lint_file, score_unscored
 from tunix_rt.traces.store import TraceRepository
 from tunix_rt.traces.types import TraceFilter, TraceOrder
+
+if TYPE_CHECKING:
+    from tunix_rt.traces.import_rows import ImportProgress, OnProgress
+    from tunix_rt.traces.importer import ImportReport
 
 Source = Annotated[str | None, typer.Option(help="Only traces from this source.")]
 MetaPairs = Annotated[list[str], typer.Option("--meta", help="key=value that must be in meta; repeatable.")]
@@ -204,6 +205,9 @@ def import_command(
     as_json: JsonFlag = False,
 ) -> None:
     """Import traces from a file. A file with an invalid row is rejected unless --skip-invalid is set."""
+    # Imported here, like the progress bar below: `traces list` starts faster without them.
+    from tunix_rt.traces.importer import import_options, import_traces
+
     options = import_options(
         row_format=row_format,
         file_type=file_type,
@@ -242,13 +246,15 @@ def export_command(
 
 
 @contextmanager
-def _import_bar() -> Iterator[OnProgress]:
-    """A progress bar on standard error, hidden unless it is a terminal."""
+def _import_bar() -> "Iterator[OnProgress]":
+    """Show a progress bar on standard error if that is a terminal."""
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
         tasks = {phase: bar.add_task(phase, total=1.0, visible=False) for phase in ("checking", "importing")}
 
-        def show(progress: ImportProgress) -> None:
+        def show(progress: "ImportProgress") -> None:
             description = f"{progress.phase} {progress.num_rows:,} rows"
             task = tasks[progress.phase]
             bar.update(task, completed=progress.fraction, description=description, visible=True)
@@ -256,7 +262,7 @@ def _import_bar() -> Iterator[OnProgress]:
         yield show
 
 
-def _print_import(report: ImportReport) -> None:
+def _print_import(report: "ImportReport") -> None:
     say(
         f"Imported {report.num_imported:,} of {report.num_read:,} {report.row_format} rows of {report.file} "
         f"in {report.seconds:.1f} s, {report.rows_per_s:,.0f} rows/s."

@@ -20,7 +20,6 @@ from tunix_rt.base.records import Pagination
 from tunix_rt.traces.formats.registry import ROW_FORMATS, RowOptions, detect_format, read_row
 from tunix_rt.traces.formats.solutions import RowError
 from tunix_rt.traces.linter.findings import CODES, LINTER_VERSION, Finding, LintReport
-from tunix_rt.traces.linter.linter import lint_trace
 from tunix_rt.traces.store import TraceRepository
 from tunix_rt.traces.types import (
     StoredTrace,
@@ -191,6 +190,8 @@ def _lint_row(row: FileRow, row_format: str | None) -> LineReport:
     if isinstance(row, BadRow):
         return LineReport(line=row.number, score=None, error=row.reason)
     assert not isinstance(row, BlankLine)
+    from tunix_rt.traces.linter.linter import lint_trace
+
     try:
         row_options = RowOptions(row_format or detect_format(row.values), keep_annotations=True)
         report = lint_trace(read_row(row.values, row_options))
@@ -209,6 +210,9 @@ PARALLEL_FROM = 4_000
 
 def score_trace(traces: TraceRepository, trace_id: UUID) -> LintReport:
     """Lint one stored trace and store the report. NotFoundError if there is no such trace."""
+    # Imported here and below: lists and single traces start faster without the linter.
+    from tunix_rt.traces.linter.linter import lint_trace
+
     report = lint_trace(traces.get(trace_id).trace())
     traces.save_reports([(trace_id, report)])
     return report
@@ -229,6 +233,8 @@ def score_unscored(
 
 
 def _lint_batch(batch: list[tuple[UUID, str]]) -> list[tuple[UUID, LintReport]]:
+    from tunix_rt.traces.linter.linter import lint_trace
+
     return [(trace_id, lint_trace(Trace.model_validate_json(canonical))) for trace_id, canonical in batch]
 
 

@@ -27,7 +27,6 @@ from sqlalchemy import (
     table,
     text,
 )
-from sqlalchemy.dialects.postgresql import TSQUERY
 
 from tunix_rt.base.db.engine import reading, writing
 from tunix_rt.base.db.schema import trace_bodies, trace_lint_codes, trace_reports, traces
@@ -77,6 +76,9 @@ def select_indexed(dialect: str, tokens: list[str]) -> tuple[Select[Any], Column
         terms = " AND ".join(f'"{token.rstrip("*")}"{"*" if token.endswith("*") else ""}' for token in tokens)
         matches = literal_column("trace_index").op("MATCH")(terms)
     else:
+        # Imported here: on SQLite nothing needs the other dialect.
+        from sqlalchemy.dialects.postgresql import TSQUERY
+
         key = trace_index.c.pk
         terms = " & ".join(f"'{token.rstrip('*')}'{':*' if token.endswith('*') else ''}" for token in tokens)
         matches = trace_index.c.tokens.op("@@")(cast(terms, TSQUERY))

@@ -14,11 +14,11 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from tunix_rt.base.errors import InvalidInputError, StorageError
 
 Database = Engine
-"""The name that other packages use, so that they need not import SQLAlchemy."""
+"""An alias, so that other packages need not import SQLAlchemy."""
 BUSY_TIMEOUT_MS = 30_000
 SUPPORTED = ("sqlite", "postgresql")
 _FRESH_S = 0.5
-"""Nobody pulls out a cable and puts it back within that time; a server that ends says so."""
+"""A connection used this recently is only checked for a close message of the server."""
 _USED_AT_S = "used_at_s"
 _DAMAGED = ("file is not a database", "database disk image is malformed")
 
@@ -38,7 +38,7 @@ def open_engine(url: str) -> Engine:
         raise _unusable_url(f"'{backend}' is not supported")
     if backend == "postgresql":
         engine = create_engine(parsed, pool_size=10, max_overflow=10)
-        event.listen(engine, "checkout", partial(_replace_if_left, engine))
+        event.listen(engine, "checkout", partial(_replace_if_closed, engine))
         event.listen(engine, "checkin", _note_use)
         return engine
     engine = create_engine(parsed)
@@ -47,14 +47,14 @@ def open_engine(url: str) -> Engine:
     return engine
 
 
-def _replace_if_left(engine: Engine, connection: Any, record: ConnectionPoolEntry, _proxy: object) -> None:
-    """Replace a connection that its server has left; one that just worked is only looked at, not asked."""
+def _replace_if_closed(engine: Engine, connection: Any, record: ConnectionPoolEntry, _proxy: object) -> None:
+    """Replace a connection that its server has closed; one used recently is not pinged."""
     idle_s = time.monotonic() - record.info.get(_USED_AT_S, -math.inf)
     try:
         if idle_s > _FRESH_S:
             engine.dialect.do_ping(connection)
             return
-        # Twice: before the end of the connection may stand the last words of the server.
+        # Twice: the server may have sent a final message before it closed the connection.
         connection.pgconn.consume_input()
         connection.pgconn.consume_input()
     except engine.dialect.loaded_dbapi.Error as error:
@@ -73,8 +73,8 @@ def _unusable_url(reason: str) -> InvalidInputError:
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:
-    # Transactions are begun by _begin_sqlite: the driver's own habit of beginning late lets two writers
-    # read first and then fail on each other's locks.
+    # _begin_sqlite begins transactions: the driver begins them late, so two writers would read first and then
+    # fail on each other's locks.
     connection.isolation_level = None
     cursor = connection.cursor()
     cursor.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
@@ -105,10 +105,10 @@ def reading(engine: Engine) -> Iterator[Connection]:
 
 
 @contextmanager
-def glancing(engine: Engine) -> Iterator[Connection]:
-    """A connection for a small read. Its statements may see different moments.
+def autocommit(engine: Engine) -> Iterator[Connection]:
+    """A connection for small reads without a transaction, which would take as long as the reads.
 
-    No transaction is begun and ended around them, which would take as long as they do.
+    Each statement sees its own snapshot.
     """
     with database_errors(), engine.connect() as connection:
         if engine.dialect.name == "sqlite":
@@ -122,9 +122,9 @@ def writing(engine: Engine, *, is_durable: bool = True) -> Iterator[Connection]:
     """A connection in one transaction: committed at the end, rolled back on any error.
 
     Args:
-        engine: of the database.
-        is_durable: whether it must survive a power cut. What is not so on SQLite is written without waiting
-            for the disk; a power cut may undo the last of these, whole ones, and never damages anything.
+        engine: The database.
+        is_durable: Whether it must survive a power cut. On SQLite, other transactions do not wait for the
+            disk; a power cut may undo the last of them as a whole, but never damages the database.
     """
     with database_errors(), engine.connect() as connection:
         connection = connection.execution_options(writes=True, is_durable=is_durable)
@@ -134,7 +134,7 @@ def writing(engine: Engine, *, is_durable: bool = True) -> Iterator[Connection]:
 
 @contextmanager
 def database_errors() -> Iterator[None]:
-    """Turn a failing database into an error with a next step; SQL that is our bug stays a bug."""
+    """Turn database failures into a `StorageError`; invalid SQL of ours stays a bug."""
     try:
         yield
     except OperationalError as error:
@@ -151,10 +151,10 @@ def database_errors() -> Iterator[None]:
 
 
 def damaged(reason: str) -> StorageError:
-    """What to say of a database file that cannot be read."""
+    """The error for a database file that cannot be read."""
     return StorageError(
         f"The database file is missing or damaged: {reason}.",
-        next_step="Put back a copy of it, or move it away to start empty and import your files again.",
+        next_step="Restore a backup, or move the file away to start with an empty database.",
     )
 
 
@@ -165,6 +165,9 @@ def _explain(error: OperationalError) -> tuple[str, str]:
     if "locked" in reason:
         return (
             f"The database stayed locked for {BUSY_TIMEOUT_MS // 1000} s by another process.",
-            "Wait for the other import or build to end, then try again.",
+            "Wait for the other import or build to finish, then try again.",
         )
-    return f"The database does not answer: {reason}.", "Check TUNIX_RT_DATABASE_URL and that the server runs."
+    return (
+        f"The database does not answer: {reason}.",
+        "Check TUNIX_RT_DATABASE_URL and that the server is running.",
+    )

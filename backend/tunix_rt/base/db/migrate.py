@@ -12,15 +12,15 @@ from tunix_rt.base.errors import StorageError
 if TYPE_CHECKING:
     from alembic.config import Config
 
-# Any constant will do, as long as every process takes the same one.
+# An arbitrary constant that every process shares.
 _MIGRATION_LOCK = 7_202_611
 
 
 def ensure_schema(engine: Engine) -> None:
-    """Upgrade to `SCHEMA_HEAD` unless the database is there already.
+    """Upgrade the database to `SCHEMA_HEAD` if needed.
 
     Raises:
-        StorageError: the database was made by a newer version of Tunix RT.
+        StorageError: The database was created by a newer version of Tunix RT.
     """
     with reading(engine) as connection:
         revision = current_revision(connection)
@@ -35,7 +35,7 @@ def ensure_schema(engine: Engine) -> None:
 
 def upgrade(connection: Connection, revision: str) -> None:
     """Run the migrations up to `revision` within the connection's transaction."""
-    # Imported here: it is slow to import, and a database that is up to date does not need it.
+    # Imported here because it is slow to import and only needed for an outdated database.
     from alembic import command
 
     config = alembic_config()
@@ -44,7 +44,7 @@ def upgrade(connection: Connection, revision: str) -> None:
 
 
 def current_revision(connection: Connection) -> str | None:
-    """The migration that the database stands at; None for an empty database."""
+    """The current migration of the database; None if it is empty."""
     if not inspect(connection).has_table("alembic_version"):
         return None
     return connection.execute(text("SELECT version_num FROM alembic_version")).scalar_one_or_none()

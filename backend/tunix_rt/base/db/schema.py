@@ -2,22 +2,22 @@
 
 traces ──┬── trace_bodies      the canonical JSON, apart, so that lists read small rows
          ├── trace_index       words and meta labels (FTS5 on SQLite, tsvector on PostgreSQL)
-         ├── trace_reports     what the linter said, whole
-         └── trace_lint_codes  which findings it made, one row each
+         ├── trace_reports     whole lint reports
+         └── trace_lint_codes  lint findings, one row each
 
-evaluations ──┬── predictions  what was written for each item, one row a sample
-              └── baselines    named ones, each with the rule that a new evaluation must pass
-gate_checks                    every verdict of a gate; stays when what it is about is removed
+evaluations ──┬── predictions  completions, one row per item and sample
+              └── baselines    named evaluations, each with the rule of its gate
+gate_checks                    every verdict of a gate; kept when its evaluations are removed
 
-runs ──── run_events           what queue and workers did with a run; the engine writes its own to files
-workers   service_flags        who takes runs; whether the queue is paused
-tasks                          evaluations and exports that workers carry out; each has its files in tasks/
+runs ──── run_events           events of queue and workers; the engine's own are in files
+workers   service_flags        workers; whether the queue is paused
+tasks                          evaluations and exports for workers; their files are in tasks/
 models ──┬── model_versions ── model_tags
          └── model_aliases     names that move from version to version
 sweeps ──┬── sweep_trials      each an ordinary run
-         └── sweep_journal     what the sampler remembers
-preferences                    which of two answers was preferred; stays when a model is removed
-api_tokens                     hashes of the tokens that may ask
+         └── sweep_journal     the sampler's journal
+preferences                    which of two answers was preferred; kept when a model is removed
+api_tokens                     hashes of access tokens
 """
 
 from collections.abc import Callable
@@ -44,7 +44,7 @@ from sqlalchemy.engine import Dialect
 
 
 class UtcDateTime(TypeDecorator[datetime]):
-    """A moment in UTC, timezone-aware on both databases (SQLite itself knows no time zones)."""
+    """A UTC datetime, timezone-aware on both databases (SQLite has no time zones)."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
@@ -55,15 +55,15 @@ class UtcDateTime(TypeDecorator[datetime]):
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
         """From the database, always aware."""
-        return as_moment(value)
+        return as_utc(value)
 
     def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], datetime | None]:
-        """What a driver gives becomes a moment in one step: a page of runs has eighty of them."""
-        return as_moment
+        """Convert in one step, because a page of runs has eighty of them."""
+        return as_utc
 
 
-def as_moment(value: str | datetime | None) -> datetime | None:
-    """A moment as a driver gives it, a text on SQLite, in UTC."""
+def as_utc(value: str | datetime | None) -> datetime | None:
+    """A UTC datetime from the driver's value, which is text on SQLite."""
     if value is None:
         return None
     moment = datetime.fromisoformat(value) if isinstance(value, str) else value

@@ -1,20 +1,23 @@
 """Prepared single reads, bulk inserts, upserts, the health ping.
 
-It takes ten times as long to run a statement as SQLite takes to find a row. Rows are what the driver gives:
-on SQLite a moment is a text and a truth a number.
+Executing a statement through SQLAlchemy takes ten times as long as SQLite needs to find a row. Rows are what
+the driver returns: on SQLite, times are text and booleans are numbers.
 """
 
 import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Column, Connection, Engine, Select, Table, func, select, table, text
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 from sqlalchemy.engine import Dialect
 
-from tunix_rt.base.db.engine import damaged, glancing
+from tunix_rt.base.db.engine import autocommit, damaged
+
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql
 
 Row = tuple[Any, ...]
 
@@ -57,7 +60,7 @@ def stored_value(connection: Connection, column: Column[Any], value: Any) -> Any
 def _insert_new_sqlite(
     connection: Connection, table: Table, columns: Sequence[str], rows: Sequence[Row]
 ) -> dict[str, int]:
-    # The write lock is ours until the end of the transaction, so every key above the last one is new.
+    # This transaction holds the write lock, so every key above the last one is new.
     last_pk = connection.execute(select(func.coalesce(func.max(table.c.pk), 0))).scalar_one()
     statement = f"INSERT OR IGNORE INTO {table.name} ({', '.join(columns)}) VALUES ({_marks(columns)})"
     connection.exec_driver_sql(statement, list(rows))
@@ -68,7 +71,7 @@ def _insert_new_sqlite(
 def _insert_new_postgresql(
     connection: Connection, table: Table, columns: Sequence[str], rows: Sequence[Row]
 ) -> dict[str, int]:
-    # COPY knows no ON CONFLICT: the rows go through a table of this transaction.
+    # COPY has no ON CONFLICT: the rows go through a temporary table.
     names = ", ".join(columns)
     incoming = f"incoming_{table.name}"
     connection.execute(
@@ -92,22 +95,22 @@ Values = Mapping[str, str | int]
 
 
 class QuickRead:
-    """A select with named parameters. No transaction is begun around it."""
+    """A select with named parameters, executed without a transaction."""
 
     def __init__(self, statement: Select[Any]) -> None:
         self._statement = statement
         self._sql: dict[str, str] = {}
 
     def rows(self, engine: Engine, values: Values) -> list[tuple[Any, ...]]:
-        """Every row that it finds. StorageError when the database does not answer."""
+        """All rows. StorageError when the database does not answer."""
         try:
-            return self._ask_driver(engine, values)
+            return self._execute(engine, values)
         except engine.dialect.loaded_dbapi.Error:
-            # The connection may be dead: the long way takes another one, and says what is wrong.
-            with glancing(engine) as connection:
+            # The connection may be dead: a new one works, or raises an error that explains the failure.
+            with autocommit(engine) as connection:
                 return [tuple(row) for row in connection.execute(self._statement, values)]
 
-    def _ask_driver(self, engine: Engine, values: Values) -> list[tuple[Any, ...]]:
+    def _execute(self, engine: Engine, values: Values) -> list[tuple[Any, ...]]:
         pooled = engine.raw_connection()
         try:
             connection: Any = pooled.driver_connection
@@ -141,25 +144,25 @@ def _fetched(cursor: Any) -> list[tuple[Any, ...]]:
     return rows
 
 
-_QUESTION = QuickRead(select(func.count()).select_from(table("alembic_version")))
+_PING = QuickRead(select(func.count()).select_from(table("alembic_version")))
 
 
 def ping(engine: Engine) -> None:
-    """Really ask the database something.
+    """Query the database.
 
     Raises:
-        StorageError: it did not answer.
+        StorageError: It did not answer.
     """
     if engine.dialect.name == "sqlite" and engine.url.database:
-        _look_at_file(Path(engine.url.database))
-    _QUESTION.rows(engine, {})
+        _check_file(Path(engine.url.database))
+    _PING.rows(engine, {})
 
 
-def _look_at_file(path: Path) -> None:
-    # A pooled connection goes on reading a file that was deleted or replaced; a new one sees what is there.
+def _check_file(path: Path) -> None:
+    # A pooled connection still reads a file that was deleted or replaced; a new one sees the current file.
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True)) as connection:
-            # From the first page: reading a table would take ten times as long, to understand all of them.
+            # Read from the first page: querying a table would parse the whole schema, ten times as slow.
             ((schema_version,),) = connection.execute("PRAGMA schema_version")
     except sqlite3.DatabaseError as error:
         raise damaged(f"{path.name}: {error}") from error
@@ -168,19 +171,24 @@ def _look_at_file(path: Path) -> None:
 
 
 def insert_or_ignore(connection: Connection, table: Table, row: dict[str, Any], keys: Sequence[str]) -> bool:
-    """Insert a row unless one with the same keys is there; whether it was inserted."""
+    """Insert a row unless its keys exist; returns whether it was inserted."""
     statement = _insert(connection, table).values(row).on_conflict_do_nothing(index_elements=keys)
-    # Asked for, not counted: PostgreSQL's driver does not say how many rows were left out.
+    # RETURNING, because PostgreSQL's driver does not report how many rows were skipped.
     return connection.execute(statement.returning(*table.primary_key.columns)).first() is not None
 
 
 def insert_or_update(
     connection: Connection, table: Table, row: dict[str, Any], keys: Sequence[str], changes: dict[str, Any]
 ) -> None:
-    """Insert a row, or change the one with the same keys."""
+    """Insert a row, or update the one with the same keys."""
     statement = _insert(connection, table).values(row)
     connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=changes))
 
 
-def _insert(connection: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
-    return sqlite.insert(table) if connection.dialect.name == "sqlite" else postgresql.insert(table)
+def _insert(connection: Connection, table: Table) -> "sqlite.Insert | postgresql.Insert":
+    if connection.dialect.name == "sqlite":
+        return sqlite.insert(table)
+    # Imported here: on SQLite nothing needs the other dialect, whose import takes 0.03 s.
+    from sqlalchemy.dialects import postgresql
+
+    return postgresql.insert(table)

@@ -13,16 +13,16 @@ from typing import IO, Any
 from tunix_rt.base.errors import StorageError
 
 FULL_DISK_ERRORS = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}
-"""What the operating system calls a disk, a quota or a file that can take no more."""
+"""Errors for a full disk, quota or file-size limit."""
 _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST}
 
 
 @contextmanager
 def storage_errors(what: str) -> Iterator[None]:
-    """Turn the operating system's refusal into an error with a next step.
+    """Turn an `OSError` into a `StorageError` with a next step.
 
     Args:
-        what: what was being done, as in "writing the dataset".
+        what: The operation, as in "writing the dataset".
     """
     try:
         yield
@@ -38,17 +38,17 @@ def storage_errors(what: str) -> Iterator[None]:
                 next_step="Check the owner and mode of TUNIX_RT_HOME, or point it to a writable directory.",
             ) from error
         raise StorageError(
-            f"The operating system refused while {what}: {error}.",
+            f"The operating system reported an error while {what}: {error}.",
             next_step="Check the path and the disk, then run the command again.",
         ) from error
 
 
 @contextmanager
 def write_atomically(path: Path, *, what: str = "writing a file", mode: int = 0o644) -> Iterator[IO[bytes]]:
-    """A file that appears under `path` only when everything in it is on the disk.
+    """A file that appears at `path` only when its whole content is on the disk.
 
-    The bytes go to a temporary file beside it, which is synced and renamed at the end; on any error the
-    temporary file is removed and whatever was at `path` stays.
+    The bytes go to a temporary file in the same directory, which is synced and renamed at the end; on any
+    error it is removed and `path` stays unchanged.
     """
     with storage_errors(what):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -67,7 +67,7 @@ def write_atomically(path: Path, *, what: str = "writing a file", mode: int = 0o
 
 
 def copy_atomically(source: Path, target: Path) -> None:
-    """Copy a file; what is at `target` is replaced whole or not at all."""
+    """Copy a file, replacing `target` atomically."""
     with source.open("rb") as opened, write_atomically(target, what=f"writing {target.name}") as file:
         shutil.copyfileobj(opened, file)
 
@@ -81,10 +81,10 @@ def write_json_atomically(path: Path, value: Any, *, what: str = "writing a file
 
 @contextmanager
 def write_directory_atomically(path: Path, *, what: str = "writing a directory") -> Iterator[Path]:
-    """A directory that appears under `path` only when everything in it is on the disk.
+    """A directory that appears at `path` only when its whole content is on the disk.
 
-    Files go to a temporary directory beside it, which replaces whatever is at `path` at the end; on any error
-    it is removed and `path` stays as it was. What a killed process left behind is removed first.
+    Files go to a temporary directory next to it, which replaces `path` at the end; on any error it is removed
+    and `path` stays unchanged. Leftovers of a killed process are removed first.
     """
     with storage_errors(what):
         path.parent.mkdir(parents=True, exist_ok=True)

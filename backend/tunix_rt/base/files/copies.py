@@ -16,31 +16,31 @@ _CHUNK_BYTES = 1 << 22
 
 
 def copy_file(source: Path, target: IO[bytes]) -> None:
-    """Fill an empty file with what is in `source`; later changes of either do not reach the other."""
+    """Copy `source` into an empty file, sharing blocks where the file system can."""
     with source.open("rb") as opened:
         if not _shares_blocks(opened, target):
             shutil.copyfileobj(opened, target, _CHUNK_BYTES)
 
 
 def link_file(source: Path, target: Path) -> bool:
-    """Give a file that nobody writes any more a second name; False where the file system has no links."""
+    """Hard-link a file that no longer changes; False where the file system has no links."""
     try:
         os.link(source, target)
     except FileExistsError:
-        return True  # another process was faster
+        return True  # another process created it first
     except OSError:
         return False
     return True
 
 
 def file_digest(path: Path) -> str:
-    """SHA-256 of a file, read in pieces."""
+    """SHA-256 of a file, read in chunks."""
     with path.open("rb") as file:
         return stream_digest(file)
 
 
 def stream_digest(file: IO[bytes]) -> str:
-    """SHA-256 of what is left of an open file, read in pieces."""
+    """SHA-256 of the rest of an open file, read in chunks."""
     digest = hashlib.sha256()
     while chunk := file.read(_CHUNK_BYTES):
         digest.update(chunk)
@@ -55,23 +55,23 @@ def _shares_blocks(source: IO[bytes], target: IO[bytes]) -> bool:
     return True
 
 
-# Every archive of the same content is the same, whenever it is made.
+# A fixed time, so that archives of the same content are identical.
 _TIME = (1980, 1, 1, 0, 0, 0)
-PIECE_BYTES = 1 << 20
+CHUNK_BYTES = 1 << 20
 
 Entry = tuple[str, Iterable[bytes]]
-"""Path in the archive, and the pieces of the file."""
+"""Path in the archive, and the chunks of the file."""
 
 
-def zip_pieces(entries: Iterable[Entry]) -> Iterator[bytes]:
-    """The pieces of the archive, stored without packing: weights hardly become smaller."""
+def stream_zip(entries: Iterable[Entry]) -> Iterator[bytes]:
+    """The chunks of an uncompressed archive: weights hardly compress."""
     sink = _Sink()
     with zipfile.ZipFile(sink, "w", zipfile.ZIP_STORED) as archive:
-        for path, pieces in entries:
-            # Sizes beyond 4 GiB must be announced before the first byte.
+        for path, chunks in entries:
+            # Sizes over 4 GiB must be declared before the first byte.
             with archive.open(_info(path), "w", force_zip64=True) as entry:
-                for piece in pieces:
-                    entry.write(piece)
+                for chunk in chunks:
+                    entry.write(chunk)
                     yield sink.take()
     yield sink.take()
 
@@ -83,20 +83,20 @@ def _info(path: str) -> zipfile.ZipInfo:
 
 
 class _Sink(io.RawIOBase):
-    """A file that cannot be rewound: what is written is taken away piece by piece."""
+    """A write-only file whose content is taken out chunk by chunk."""
 
     def __init__(self) -> None:
-        self._pieces: list[bytes] = []
+        self._chunks: list[bytes] = []
 
     def writable(self) -> bool:
         return True
 
     def write(self, data: Any) -> int:
-        self._pieces.append(bytes(data))
+        self._chunks.append(bytes(data))
         return len(data)
 
     def take(self) -> bytes:
-        """What was written since the last time."""
-        taken = b"".join(self._pieces)
-        self._pieces.clear()
+        """Everything written since the last call."""
+        taken = b"".join(self._chunks)
+        self._chunks.clear()
         return taken

@@ -18,7 +18,7 @@ from tunix_rt.base.files.atomic import storage_errors, write_atomically
 
 
 class ReadRow(NamedTuple):
-    """A row that could be read. `number` is its line (its row in Parquet), from 1."""
+    """A row that was read. `number` is its line (in Parquet, its row), from 1."""
 
     number: int
     values: Mapping[str, Any]
@@ -33,13 +33,13 @@ class BadRow(NamedTuple):
 
 
 class BlankLine(NamedTuple):
-    """A line with nothing on it."""
+    """An empty line."""
 
     number: int
 
 
 class RawLine(NamedTuple):
-    """A line of JSON that was not parsed yet."""
+    """An unparsed line of JSON."""
 
     number: int
     raw: bytes
@@ -60,7 +60,7 @@ def read_jsonl(file: BinaryIO, *, max_line_bytes: int = MAX_LINE_BYTES) -> Itera
 
 
 def unread_lines(file: BinaryIO, *, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[RawLine | BadRow]:
-    """The lines as they are, for `parse_raw` to read somewhere else; lines over the limit are bad rows."""
+    """Unparsed lines, for `parse_raw` in another process; lines over the limit are bad rows."""
     for number, line in numbered_lines(file, max_line_bytes):
         if len(line) > max_line_bytes:
             yield BadRow(number, over_limit(max_line_bytes), shown(line[:1_000]))
@@ -69,12 +69,12 @@ def unread_lines(file: BinaryIO, *, max_line_bytes: int = MAX_LINE_BYTES) -> Ite
 
 
 def parse_raw(line: RawLine) -> FileRow:
-    """What a line holds."""
+    """Parse a raw line."""
     return parse_line(line.number, line.raw) if line.raw.strip() else BlankLine(line.number)
 
 
 def parse_line(number: int, line: bytes) -> ReadRow | BadRow:
-    """The JSON object on a line, or why there is none."""
+    """The JSON object on a line, or the reason why there is none."""
     try:
         value = from_json(line, allow_inf_nan=False)
     except ValueError as error:
@@ -88,7 +88,7 @@ def parse_line(number: int, line: bytes) -> ReadRow | BadRow:
 
 
 def numbered_lines(file: BinaryIO, max_line_bytes: int) -> Iterator[tuple[int, bytes]]:
-    """Lines with their numbers from 1; of a line over the limit only its start, so memory stays bounded."""
+    """Lines with their numbers from 1; a line over the limit is cut, so memory stays bounded."""
     number = 0
     while line := file.readline(max_line_bytes + 1):
         number += 1
@@ -105,7 +105,7 @@ def over_limit(max_line_bytes: int) -> str:
 
 
 def shown(raw: bytes) -> str:
-    r"""Bytes as text; what is not UTF-8 appears as `\xff`."""
+    r"""Bytes as text; invalid UTF-8 appears as `\xff`."""
     return raw.rstrip(b"\r\n").decode("utf-8", errors="backslashreplace")
 
 
@@ -125,18 +125,18 @@ def _why_unreadable(line: bytes, error: ValueError) -> str:
         return f"is not UTF-8 (byte {not_utf8.start + 1})"
     reason = f"is not JSON: {str(error).replace(' at line 1', ',')}"
     if line.strip() in (b"[", b"{"):
-        return f"{reason}; one object must stand on one line"
+        return f"{reason}; each object must be on one line"
     return reason if line.endswith(b"\n") else f"{reason}; the file ends in this line and may be cut off"
 
 
 def shape_of(value: object) -> str:
-    """What a JSON value is, if not an object."""
+    """The type of a JSON value that is not an object, in words."""
     return {list: "a list", str: "text", bool: "a boolean", type(None): "null"}.get(type(value), "a number")
 
 
 def _duplicate_key(line: bytes, value: dict[str, Any]) -> str | None:
-    """Which key an object repeats, if any; the parser would drop all but its last value in silence."""
-    # A colon follows every key, right after a quote or white space; text can only add more of either. So an
+    """A repeated key of an object, if any; the parser would silently keep only its last value."""
+    # A colon follows every key, right after a quote or white space; text can only add more of these. So an
     # equal count proves that no key was lost, at a fraction of the cost of parsing with a duplicate check.
     num_keys = _num_keys(value)
     if line.count(b":") == num_keys or sum(map(line.count, _KEY_ENDS)) == num_keys:
@@ -151,7 +151,7 @@ def _duplicate_key(line: bytes, value: dict[str, Any]) -> str | None:
 def _num_keys(value: dict[str, Any]) -> int:
     num_keys = 0
     items: list[Any] = [value]
-    for item in items:  # grows while it is walked: breadth first, without a call for each level
+    for item in items:  # grows during iteration: breadth first, without recursion
         if type(item) is dict:
             num_keys += len(item)
             items += item.values()
@@ -168,7 +168,7 @@ class DuplicateKeyError(Exception):
 
 
 def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The object of these pairs, for a JSON decoder; a repeated key is a `DuplicateKeyError`."""
+    """`object_pairs_hook` that raises `DuplicateKeyError` for a repeated key."""
     unique: dict[str, Any] = {}
     for key, value in pairs:
         if key in unique:
@@ -178,7 +178,7 @@ def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 class JsonLines:
-    """A file of JSON lines that one process appends to."""
+    """A JSON Lines file that one process appends to."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -186,7 +186,7 @@ class JsonLines:
             self._file = path.open("ab")
 
     def append(self, value: dict[str, Any]) -> None:
-        """Hand one line to the operating system; it survives the end of this process, however sudden."""
+        """Append one line; it survives a crash of this process."""
         line = json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n"
         with storage_errors(f"writing {self._path.name}"):
             self._file.write(line.encode())
@@ -212,7 +212,7 @@ def read_json_lines(path: Path) -> list[dict[str, Any]]:
 
 
 def first_json_line(path: Path) -> dict[str, Any] | None:
-    """The first line of such a file; None while there is none."""
+    """The first line of a JSON Lines file; None if it has no complete line."""
     try:
         with path.open("rb") as file:
             line = file.readline()
@@ -223,7 +223,7 @@ def first_json_line(path: Path) -> dict[str, Any] | None:
 
 
 def keep_json_lines(path: Path, is_kept: Callable[[dict[str, Any]], bool]) -> None:
-    """Rewrite the file with the lines that are kept, whole or not at all."""
+    """Rewrite the file atomically with only the kept lines."""
     kept = [line for line in read_json_lines(path) if is_kept(line)]
-    with write_atomically(path, what=f"cutting back {path.name}") as file:
+    with write_atomically(path, what=f"truncating {path.name}") as file:
         file.writelines(json.dumps(line, ensure_ascii=False).encode() + b"\n" for line in kept)

@@ -11,13 +11,13 @@ from tunix_rt.base.errors import ConflictError
 from tunix_rt.base.files.atomic import storage_errors
 
 _RETRY_S = 0.02
-_GLANCE_S = 0.2
-"""Whoever only asks whether a file is locked has its lock for a moment: it is not in anybody's way."""
+_PROBE_S = 0.2
+"""`is_locked` takes the lock for a moment, which must not fail other openers."""
 
 
 def lock(descriptor: int, *, wait_s: float = 0.0) -> bool:
-    """Lock the open file, and with it all that inherit it; False when another opener has it for that long."""
-    deadline_s = time.monotonic() + max(wait_s, _GLANCE_S)
+    """Lock the open file for all processes that inherit it; False if it stays locked by another opener."""
+    deadline_s = time.monotonic() + max(wait_s, _PROBE_S)
     while not _try(descriptor, fcntl.LOCK_EX):
         if time.monotonic() >= deadline_s:
             return False
@@ -26,7 +26,7 @@ def lock(descriptor: int, *, wait_s: float = 0.0) -> bool:
 
 
 def is_locked(path: Path) -> bool:
-    """Whether a process has the file locked; a file that is not there is not."""
+    """Whether a process has locked the file; False if it does not exist."""
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except FileNotFoundError:
@@ -50,17 +50,17 @@ LOCK_FILE = ".lock"
 
 @contextmanager
 def held_directory(path: Path, what: str, *, wait_s: float = 0.0) -> Iterator[None]:
-    """Make the directory and keep every other process from holding it; the lock goes with the process.
+    """Create the directory and lock it against other processes; the lock ends with the process.
 
     Args:
-        path: the directory.
-        what: what is being written there, as in "run".
-        wait_s: how long to wait for another process to let go of it.
+        path: The directory.
+        what: Its content, such as "run".
+        wait_s: How long to wait for another process to release it.
 
     Raises:
-        ConflictError: Another process has it.
+        ConflictError: Another process holds the lock.
     """
-    with storage_errors(f"making the {what} directory"):
+    with storage_errors(f"creating the {what} directory"):
         path.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o644)
     try:
@@ -80,12 +80,12 @@ def is_held(path: Path) -> bool:
 
 
 def is_unused(path: Path) -> bool:
-    """Whether nothing but a lock is in the directory, or there is none."""
+    """Whether the directory does not exist or contains only the lock file."""
     return not path.exists() or all(child.name == LOCK_FILE for child in path.iterdir())
 
 
 def remove_if_unused(path: Path) -> None:
-    """Leave no trace of what never began."""
+    """Remove a directory that contains only the lock file."""
     if path.exists() and is_unused(path):
         (path / LOCK_FILE).unlink(missing_ok=True)
         path.rmdir()

@@ -31,11 +31,11 @@ class RowStream:
     """The rows of an open file, to be read once."""
 
     unread: Iterator[UnreadRow]
-    """The rows as they are found; lines of JSON are not parsed yet."""
+    """The rows, with unparsed lines of JSON."""
     fraction_read: Callable[[], float]
     """How much of the file has been read, 0 to 1."""
     columns: tuple[str, ...] | None = None
-    """The header of a table; None where every row names its own keys."""
+    """The header of a table; None if every row has its own keys."""
 
     @property
     def rows(self) -> Iterator[FileRow]:
@@ -45,7 +45,7 @@ class RowStream:
 
 @contextmanager
 def open_rows(path: Path, file_type: FileType | None = None) -> Iterator[RowStream]:
-    """The rows of a regular file; its type is told by its first bytes and its name unless given."""
+    """The rows of a regular file; by default, its first bytes and its name determine its type."""
     with ExitStack() as resources:
         raw = resources.enter_context(path.open("rb"))
         start = raw.peek(4)[:4]
@@ -66,7 +66,7 @@ def regular_file(name: str | Path) -> Iterator[Path]:
 
     Raises:
         NotFoundError: There is no such file.
-        InvalidInputError: It is a directory or may not be read.
+        InvalidInputError: It is a directory or not readable.
     """
     path = Path(name)
     if str(name) != STANDARD_INPUT and _is_regular(path):
@@ -87,7 +87,7 @@ def source_name(name: str | Path) -> str:
 
 
 def file_type_of(name: str, start: bytes = b"") -> FileType:
-    """What a file is, by its first bytes and its name: `table.csv.gz` -> `csv`."""
+    """The type of a file from its first bytes and its name: `table.csv.gz` -> `csv`."""
     if start == _PARQUET_MAGIC:
         return "parquet"
     suffixes = [suffix.lower() for suffix in Path(name).suffixes if suffix.lower() != ".gz"]
@@ -120,7 +120,7 @@ def _text_stream(file: io.BufferedReader, raw: io.BufferedReader, kind: FileType
 
 
 def _json_rows(file: io.BufferedReader) -> Iterator[UnreadRow]:
-    """One object a line, or the objects of one list."""
+    """One object per line, or the objects of one list."""
     yield from read_json_list(file) if starts_a_list(file.peek(64)) else unread_lines(file)
 
 
@@ -149,7 +149,9 @@ def _until_damaged(rows: Iterator[UnreadRow]) -> Iterator[UnreadRow]:
             yield row
     except _DAMAGE as error:
         yield BadRow(
-            number + 1, f"cannot be read, nor what follows it: the gzip data is damaged ({error})", ""
+            number + 1,
+            f"cannot be read, nor can later rows: the gzip data is damaged ({error})",
+            "",
         )
 
 
@@ -174,7 +176,7 @@ def _copy_stream(name: str, target: Path) -> None:
         raise _unreadable(Path(name), error) from error
     except OSError as error:
         raise StorageError(
-            f"Could not keep a temporary copy of the input: {error.strerror}.",
+            f"Could not store a temporary copy of the input: {error.strerror}.",
             next_step="Free disk space, or set TMPDIR to a larger disk.",
         ) from error
 

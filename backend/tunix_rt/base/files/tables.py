@@ -36,7 +36,7 @@ class CsvTable:
     """
 
     def __init__(self, file: BinaryIO, *, delimiter: str = ",", max_line_bytes: int = MAX_LINE_BYTES) -> None:
-        # The limit is the csv module's only one and belongs to the process; raising it harms no one.
+        # The limit is global to the process; raising it is harmless.
         csv.field_size_limit(max(csv.field_size_limit(), MAX_LINE_BYTES))
         self._lines = _TextLines(file, max_line_bytes)
         self._reader = csv.reader(self._lines, delimiter=delimiter, strict=True)
@@ -81,9 +81,9 @@ class CsvTable:
 
 
 class _TextLines:
-    """The decoded lines of a file, for a `csv.reader` that must survive a bad one.
+    """Decoded lines for a `csv.reader`, which must survive bad ones.
 
-    A generator ends with its first exception; this goes on with the next line.
+    A generator ends with its first exception; this continues with the next line.
     """
 
     def __init__(self, file: BinaryIO, max_line_bytes: int) -> None:
@@ -102,7 +102,7 @@ class _TextLines:
 
 
 def _has_bad_bytes(text: str) -> bool:
-    """Whether decoding left a surrogate in place of a byte that is not UTF-8."""
+    """Whether decoding replaced an invalid UTF-8 byte with a surrogate."""
     return not text.isascii() and any("\udc80" <= character <= "\udcff" for character in text)
 
 
@@ -128,12 +128,11 @@ def starts_a_list(start: bytes) -> bool:
 
 
 def read_json_list(file: BinaryIO, *, max_item_chars: int = MAX_LINE_BYTES) -> Iterator[FileRow]:
-    """One row for each object of the list, numbered by its place from 1.
+    """One row for each object of the list, numbered from 1.
 
-    Where the document itself is broken, reading ends with a `BadRow`: nobody can tell where the next item
-    would begin.
+    A syntax error ends reading with a `BadRow`, because the start of the next item is unknown.
     """
-    # What is not UTF-8 becomes lone surrogates, which no trace may hold: the row is refused for it.
+    # Invalid UTF-8 becomes lone surrogates, for which the row is rejected.
     text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape")
     try:
         yield from _rows(_Buffer(text), max_item_chars)
@@ -154,7 +153,7 @@ def _rows(buffer: "_Buffer", max_item_chars: int) -> Iterator[FileRow]:
         except _BadItemError as error:
             yield BadRow(number, str(error), "")
         except (ValueError, RecursionError) as error:
-            yield BadRow(number, f"cannot be read, nor what follows it: {error}", "")
+            yield BadRow(number, f"cannot be read, nor can later rows: {error}", "")
             return
         else:
             yield _row(number, value)
@@ -190,7 +189,7 @@ class _Buffer:
         return self._held[self._at : self._at + 1]
 
     def skip(self, characters: str, *, at_most: int | None = None) -> None:
-        """Go on to the next character that is none of these."""
+        """Skip to the next character that is none of these."""
         while at_most != 0 and (character := self.peek()) and character in characters:
             self._at += 1
             at_most = None if at_most is None else at_most - 1
@@ -221,7 +220,7 @@ class _Buffer:
                     raise ValueError(f"is not JSON: {error.msg}") from error
 
     def _read_more(self) -> bool:
-        # As much again as is held: an item that is read in n pieces is parsed log n times.
+        # Doubles the buffer, so that an item read in n chunks is parsed log n times.
         more = self._text.read(max(_CHUNK_CHARS, len(self._held) - self._at))
         self._held, self._at = self._held[self._at :] + more, 0
         return bool(more)
@@ -237,11 +236,11 @@ def _no_constant(name: str) -> None:
 
 BATCH_ROWS = 1_000
 JSON_COLUMNS = ("meta", "metadata")
-"""Free-form objects have no column type: they are written as JSON text and read back as objects."""
+"""Free-form objects have no column type, so they are stored as JSON text."""
 
 
 class ParquetTable:
-    """A Parquet file: its columns, and its rows with values that JSON can hold."""
+    """A Parquet file: its columns, and its rows as JSON values."""
 
     def __init__(self, path: Path) -> None:
         pyarrow, parquet = _pyarrow()
@@ -265,15 +264,15 @@ class ParquetTable:
                     number += 1
                     yield _parquet_row(number, values)
         except (self._arrow_error, OSError, UnicodeDecodeError) as error:
-            yield BadRow(number + 1, f"cannot be read, nor what follows it: {error}", "")
+            yield BadRow(number + 1, f"cannot be read, nor can later rows: {error}", "")
 
     def close(self) -> None:
-        """Give the file back."""
+        """Close the file."""
         self._file.close()
 
 
 def write_parquet(target: Path | IO[bytes], rows: Iterable[Mapping[str, Any]]) -> int:
-    """Write rows of one shape and return how many there were; `meta` and `metadata` become JSON text."""
+    """Write rows with the same keys and return their number; `meta` and `metadata` become JSON text."""
     pyarrow, parquet = _pyarrow()
     remaining = iter(rows)
     writer = None
@@ -312,7 +311,7 @@ def _parquet_row(number: int, values: dict[str, Any]) -> FileRow:
 
 
 def _json_value(value: Any) -> Any:
-    """A column value as JSON holds it: times as ISO text, decimals as text, NaN (missing) as null."""
+    """A column value as JSON: times as ISO text, decimals as text, NaN (missing) as null."""
     if isinstance(value, dict):
         return {str(key): _json_value(item) for key, item in value.items()}
     if isinstance(value, list):

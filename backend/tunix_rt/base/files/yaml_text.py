@@ -1,7 +1,7 @@
 """Strict YAML: no duplicate keys, no surprising types, errors with line numbers.
 
-Scalars follow YAML 1.2: `1e-5` is a number; `no`, `010` and `2025-01-01` are text. A key given twice, an
-alias and a tag are errors: in a recipe they could only hide something.
+Scalars follow YAML 1.2: `1e-5` is a number; `no`, `010` and `2025-01-01` are text. Duplicate keys,
+aliases and tags are errors, because in a recipe they could only hide something.
 """
 
 import re
@@ -15,9 +15,9 @@ _TAG = "tag:yaml.org,2002:"
 
 
 class _PlainLoader(yaml.SafeLoader):
-    """SafeLoader for the values of JSON: text keys, each once."""
+    """SafeLoader restricted to JSON values with unique text keys."""
 
-    # The names and shapes of these two are PyYAML's.
+    # PyYAML defines the names and types of these two.
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012
     yaml_constructors = {  # noqa: RUF012
         tag: construct
@@ -29,7 +29,7 @@ class _PlainLoader(yaml.SafeLoader):
         """Compose any node but an alias."""
         if self.check_event(yaml.AliasEvent):
             mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
-            raise yaml.MarkedYAMLError(problem="an alias is not read, write the value", problem_mark=mark)
+            raise yaml.MarkedYAMLError(problem="write the value instead of an alias", problem_mark=mark)
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
@@ -59,23 +59,23 @@ _read_as(
 
 
 def parse_yaml(text: str, *, what: str, example: str = "docs/recipes.md shows a recipe") -> Any:
-    """The JSON value that `text` spells.
+    """Parse YAML into JSON values.
 
     Args:
-        text: one YAML document.
-        what: names the text in errors, e.g. the path of its file.
-        example: says in errors where a right one is shown.
+        text: One YAML document.
+        what: The name of the text in errors, e.g. its path.
+        example: Where errors point to for a valid example.
 
     Raises:
-        InvalidInputError: It is not YAML, or uses a part of YAML that is not read.
+        InvalidInputError: It is not YAML, or uses an unsupported part of YAML.
     """
     try:
         return yaml.load(text, _PlainLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        place = f", line {mark.line + 1}" if mark is not None else ""
+        location = f", line {mark.line + 1}" if mark is not None else ""
         raise InvalidInputError(
-            f"{what}{place}: {error.problem}.",
+            f"{what}{location}: {error.problem}.",
             next_step=f"Correct the YAML there; {example}.",
         ) from error
     except (yaml.YAMLError, RecursionError) as error:

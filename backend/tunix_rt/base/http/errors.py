@@ -48,7 +48,7 @@ MAX_PROBLEMS_SHOWN = 5
 REQUEST_ID = "request_id"
 """Where the state of a request keeps its id."""
 ANY_REQUEST = (401, 403, 413, 422, 429, 503)
-"""What any request may meet, whatever it asks for."""
+"""Statuses that any request may get."""
 
 
 class ErrorBody(BaseModel):
@@ -65,7 +65,7 @@ def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 def install_error_handlers(app: FastAPI) -> None:
-    """Send every failure out in the one shape."""
+    """Return every error in the same shape."""
     app.add_exception_handler(TunixRTError, _ours)
     app.add_exception_handler(RequestValidationError, _validation)
     app.add_exception_handler(HTTPException, _http)
@@ -73,7 +73,7 @@ def install_error_handlers(app: FastAPI) -> None:
 
 
 def error_response(status: int, detail: str, next_step: str, code: str) -> JSONResponse:
-    """An answer in the one shape."""
+    """A response with an error body."""
     return JSONResponse(ErrorBody(detail=detail, next_step=next_step, code=code).model_dump(), status)
 
 
@@ -83,7 +83,7 @@ async def _ours(_request: Request, error: Exception) -> JSONResponse:
 
 
 def response_to(error: TunixRTError) -> JSONResponse:
-    """The answer to a request that met this error."""
+    """The response for an error."""
     return error_response(status_of(error), redacted(error.detail), error.next_step, error.code)
 
 
@@ -126,9 +126,9 @@ async def _http(request: Request, error: Exception) -> JSONResponse:
 def _explain_http(request: Request, error: HTTPException) -> tuple[str, str, str]:
     routes = "See /docs for the routes."
     if error.status_code == 404:
-        return "There is nothing here.", routes, "not-found"
+        return "There is no such route.", routes, "not-found"
     if error.status_code == 405:
-        return "This route does not take that method.", routes, "method-not-allowed"
+        return "This route does not support that method.", routes, "method-not-allowed"
     if error.status_code != 400:
         return f"{error.detail}.", routes, "http-error"
     if request.headers.get("content-type", "").startswith("multipart/"):
@@ -139,7 +139,7 @@ def _explain_http(request: Request, error: HTTPException) -> tuple[str, str, str
             InvalidInputError.code,
         )
     return (
-        "The body could not be read: it is not UTF-8, nested too deeply, or has a number of too many digits.",
+        "The body could not be read: it is not UTF-8, nested too deeply, or a number has too many digits.",
         "Send UTF-8 JSON with fewer levels and smaller numbers.",
         InvalidInputError.code,
     )
@@ -148,11 +148,11 @@ def _explain_http(request: Request, error: HTTPException) -> tuple[str, str, str
 async def _bug(request: Request, _error: Exception) -> JSONResponse:
     response = error_response(
         500,
-        "Tunix RT failed to handle this request; nothing was half-stored.",
+        "Tunix RT failed to handle this request; nothing was partially stored.",
         "This is a bug: please report it with the server's log.",
         "internal",
     )
-    # This answer leaves outside of everything that would mark it.
+    # This response bypasses the middleware that adds the header.
     if request_id := getattr(request.state, REQUEST_ID, None):
         response.headers["x-request-id"] = request_id
     return response

@@ -1,6 +1,6 @@
 """Route classes that work in threads and refuse duplicate keys; the home and paging as dependencies.
 
-Those that only look something up are `async`: others run in a thread each, which costs more than they do.
+Dependencies that only look something up are `async`: a thread would cost more than they do.
 """
 
 import json
@@ -19,7 +19,7 @@ from tunix_rt.base.records import MAX_FILTER_CHARS, StorableText
 
 
 async def get_home(request: Request) -> Home:
-    """The store that the app was made with."""
+    """The home of the app."""
     home: Home = request.app.state.home
     return home
 
@@ -27,7 +27,7 @@ async def get_home(request: Request) -> Home:
 OpenHome = Annotated[Home, Depends(get_home)]
 
 MAX_READS = 8
-"""At a time. More threads answer fewer requests: they wait for each other's turn at the interpreter."""
+"""Concurrent reads. More threads would lower the throughput, because they compete for the interpreter."""
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -37,7 +37,7 @@ _read_limiter = anyio.CapacityLimiter(MAX_READS)
 def threaded(function: Callable[_P, _R], *, is_read: bool) -> Callable[_P, Awaitable[_R]]:
     """The same function, run in a thread.
 
-    The framework would do so too, and would then check what it returned in another one.
+    The framework would do so too, but would validate the result in a second thread.
     """
 
     @wraps(function)
@@ -49,9 +49,9 @@ def threaded(function: Callable[_P, _R], *, is_read: bool) -> Callable[_P, Await
 
 
 class ThreadedRoute(APIRoute):
-    """A route whose function, unless it is `async`, runs in a thread. Reads share a few of them.
+    """A route that runs its function in a thread unless it is `async`.
 
-    Writes, which may take long, do not keep reads waiting.
+    Reads share a few threads, and long writes do not block them.
     """
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
@@ -62,14 +62,14 @@ class ThreadedRoute(APIRoute):
 
 
 MAX_KEYS = 1_000
-"""Keys in one object. Every unknown key is a mistake to report, and reporting millions takes gigabytes."""
+"""Keys in one object. Every unknown key is reported, and reporting millions would take gigabytes."""
 
 
 class CheckedRoute(ThreadedRoute):
-    """A route whose JSON bodies repeat no key and hold no object of absurd size."""
+    """A route that refuses JSON bodies with repeated keys or too many keys in one object."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The framework's handler, given a request that checks."""
+        """The framework's handler with a checking request."""
         handle = super().get_route_handler()
 
         async def handle_checked(request: Request) -> Response:
@@ -93,7 +93,7 @@ def _checked_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         names = [key for key, _ in pairs]
         repeated = next(key for key in names if names.count(key) > 1)
         raise InvalidInputError(
-            f"The key {repeated!r} occurs twice in one object, so it is not clear which value is meant.",
+            f"The key {repeated!r} occurs twice in one object, so it is unclear which value is meant.",
             next_step="Send every key once.",
         )
     return value

@@ -35,7 +35,7 @@ RecipeFile = Annotated[
 
 
 def recipe_file(named: Path) -> Path:
-    """The file; the shipped recipe of this name where there is no such file.
+    """The given file, or the shipped recipe of that name if there is no such file.
 
     Example:
         smoke_tiny -> …/files/assets/recipes/smoke_tiny.yaml

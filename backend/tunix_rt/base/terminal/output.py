@@ -5,28 +5,21 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import IO, Any, TextIO, cast
+from typing import IO, TYPE_CHECKING, Any, Literal, TextIO, cast
 
-from pydantic import BaseModel
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    TaskProgressColumn,
-    TextColumn,
-    TimeRemainingColumn,
-)
-from rich.table import Table
 
-from tunix_rt.base.errors import TunixRTError
+from tunix_rt.base.errors import TunixRTError, error_fields
 from tunix_rt.base.logs import redacted
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+    from rich.progress import Progress
 
 
 def printable(text: str) -> str:
-    """The text without what would steer a terminal.
+    """Replace characters that could control a terminal.
 
     Example:
         a bell or an escape sequence's first character -> �
@@ -35,63 +28,62 @@ def printable(text: str) -> str:
 
 
 class StandardError:
-    """Standard error, as long as anybody takes it.
+    """Standard error that never fails.
 
-    What is said there is for people who watch. A log whose disk is full, or a reader that has left, must not
-    end a training.
+    A full disk under the log or a closed pipe must not stop a training run.
     """
 
     def write(self, text: str) -> int:
-        """Say it, if possible."""
+        """Write if possible."""
         stream = self._stream()
         try:
             return stream.write(text)
         except OSError:
-            write_no_more(stream)
+            silence(stream)
             return len(text)
 
     def flush(self) -> None:
-        """Send off what was said, if possible."""
+        """Flush if possible."""
         stream = self._stream()
         try:
             stream.flush()
         except OSError:
-            write_no_more(stream)
+            silence(stream)
 
     def isatty(self) -> bool:
-        """Whether a person looks."""
+        """Whether it is a terminal."""
         return self._stream().isatty()
 
     def fileno(self) -> int:
-        """Where it goes."""
+        """The file descriptor."""
         return self._stream().fileno()
 
     @property
     def encoding(self) -> str:
-        """How characters become bytes."""
+        """The text encoding."""
         return self._stream().encoding
 
     @staticmethod
     def _stream() -> TextIO:
-        # A moving bar of rich puts itself there, and prints above itself what others write.
+        # While a progress bar is shown, rich replaces sys.stderr to print other output above the bar.
         stream: TextIO = getattr(sys.stderr, "rich_proxied_file", sys.stderr)
         return stream
 
 
-def write_no_more(stream: TextIO) -> None:
-    """Let a stream that fails lead nowhere. Python would try again, and fail, when it exits."""
+def silence(stream: TextIO) -> None:
+    """Redirect a failing stream to /dev/null; otherwise Python fails again when it flushes at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 class _Console(Console):
     @property
     def is_terminal(self) -> bool:
-        """Whether a person looks. Notebooks set FORCE_COLOR, and would keep every frame of a moving bar."""
+        """Whether it is a terminal; ignores FORCE_COLOR, with which notebooks keep every frame of a bar."""
         return self.file.isatty()
 
     def on_broken_pipe(self) -> None:
-        """Leave it to the command line, which ends in peace; rich would exit with 1."""
-        raise  # what rich is handling: the BrokenPipeError
+        """Leave it to the command line, which exits cleanly; rich would exit with 1."""
+        raise  # the BrokenPipeError that rich is handling
 
 
 _WIDER_THAN_ANY_TABLE = 100_000
@@ -100,22 +92,24 @@ out = _Console(soft_wrap=True)
 err = _Console(file=cast(IO[str], StandardError()), soft_wrap=True)
 
 
-def print_json(value: BaseModel | Any) -> None:
+def print_json(value: "BaseModel | Any") -> None:
     """One JSON value on one line of standard output."""
-    plain = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
+    plain = value.model_dump(mode="json") if hasattr(value, "model_dump") else value
     sys.stdout.write(json.dumps(plain, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def print_table(
     columns: Sequence[str], rows: Sequence[Sequence[object]], *, title: str | None = None
 ) -> None:
-    """A table; cells are printed as text, never read as markup.
+    """Print a table; cells are plain text, never markup.
 
-    Where nobody looks, it is as wide as it needs: other programs read a row from one line.
+    Without a terminal the width is unlimited, so that programs can read each row from one line.
     """
+    from rich.table import Table
+
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
     for column in columns:
-        # An id that is folded over two lines cannot be copied.
+        # An id that wraps onto two lines cannot be copied.
         table.add_column(column, overflow="fold", no_wrap=column == "id")
     for row in rows:
         table.add_row(*(_cell(value) for value in row))
@@ -128,7 +122,7 @@ def _cell(value: object) -> str:
 
 
 def counted(number: int, thing: str) -> str:
-    """So many of them.
+    """A number with its noun.
 
     Example:
         1, "row" -> "1 row"; 2_000, "row" -> "2,000 rows"
@@ -137,21 +131,20 @@ def counted(number: int, thing: str) -> str:
 
 
 def say(message: str) -> None:
-    """A line of text on standard output."""
+    """Print a line to standard output."""
     out.print(message, markup=False, highlight=False)
 
 
 def note(message: str) -> None:
-    """A line on standard error: what a person should know and a program should not parse."""
+    """Print a line to standard error: for users, not for programs to parse."""
     err.print(message, markup=False, highlight=False)
 
 
 def print_error(error: TunixRTError, *, as_json: bool) -> None:
-    """The error and what to do next on standard error; as JSON in the one shape that the API has too."""
+    """Print the error and its next step to standard error; as JSON in the shape that the API uses."""
     detail = redacted(error.detail)
     if as_json:
-        shape = {"detail": detail, "next_step": error.next_step, "code": error.code}
-        err.file.write(json.dumps(shape, ensure_ascii=False) + "\n")
+        err.file.write(json.dumps(error_fields(error) | {"detail": detail}, ensure_ascii=False) + "\n")
     else:
         err.print(f"error: {detail}", markup=False, highlight=False, style="bold red")
         err.print(f"next:  {error.next_step}", markup=False, highlight=False)
@@ -159,31 +152,39 @@ def print_error(error: TunixRTError, *, as_json: bool) -> None:
 
 @contextmanager
 def progress_bar(description: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
-    """A bar on standard error while something takes long; silent when nobody is looking.
+    """Show a progress bar on standard error if that is a terminal.
 
-    Yields a function that takes how many more are done.
+    Yields a function that takes the number of newly completed items.
     """
-    with _bar(MofNCompleteColumn()) as bar:
+    with _bar("count") as bar:
         task = bar.add_task(description, total=total)
         yield lambda num_done: bar.advance(task, num_done)
 
 
 @contextmanager
 def counting_bar(description: str) -> Iterator[Callable[[int, int], None]]:
-    """The same where the total is only known on the way; yields a function that takes both."""
-    with _bar(MofNCompleteColumn()) as bar:
+    """A progress bar whose total is known later; yields a function of completed and total items."""
+    with _bar("count") as bar:
         task = bar.add_task(description, total=None)
         yield lambda num_done, num_all: bar.update(task, completed=num_done, total=num_all)
 
 
 @contextmanager
 def fraction_bar(description: str) -> Iterator[Callable[[float], None]]:
-    """The same where only the share that is done is known; yields a function that takes it, 0 to 1."""
-    with _bar(TaskProgressColumn()) as bar:
+    """A progress bar in percent; yields a function of the completed fraction, 0 to 1."""
+    with _bar("percentage") as bar:
         task = bar.add_task(description, total=1.0)
         yield lambda fraction: bar.update(task, completed=fraction)
 
 
-def _bar(count: ProgressColumn) -> Progress:
-    columns = (TextColumn("{task.description}"), BarColumn(), count, TimeRemainingColumn())
-    return Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
+def _bar(kind: Literal["count", "percentage"]) -> "Progress":
+    from rich import progress  # 0.02 s that only commands with a bar need
+
+    done = progress.MofNCompleteColumn() if kind == "count" else progress.TaskProgressColumn()
+    columns = (
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        done,
+        progress.TimeRemainingColumn(),
+    )
+    return progress.Progress(*columns, console=err, transient=True, disable=not err.is_terminal)

@@ -134,7 +134,7 @@ def _validated(parts: LoopParts, position: Position) -> Position:
 def _check_deadline(parts: LoopParts, position: Position) -> None:
     # A run that has finished its last step is exported, however late it is.
     if not _is_over(parts, position):
-        parts.stop.look_at_the_clock()
+        parts.stop.check_deadline()
 
 
 def _is_over(parts: LoopParts, position: Position) -> bool:

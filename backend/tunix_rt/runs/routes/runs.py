@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from tunix_rt.base.http.errors import ErrorBody, error_responses
 from tunix_rt.base.http.routing import CheckedRoute, Limit, Offset, OpenHome, ThreadedRoute, Word
-from tunix_rt.base.http.transfers import file_response, pieces_response
+from tunix_rt.base.http.transfers import chunked_response, file_response
 from tunix_rt.engines.training.types import RUN_ID_PATTERN, MetricsLine, RunStatus, ValidationLine
 from tunix_rt.runs import artifacts, service
 from tunix_rt.runs.artifacts import metrics_array
@@ -46,7 +46,7 @@ def _opened(run_id: RunId, path: ArtifactPath, home: OpenHome) -> Iterator[Binar
 @router.get("/metrics", response_model=list[MetricsLine | ValidationLine])
 def get_metrics(run_id: RunId, home: OpenHome) -> Response:
     """Every line of metrics so far, in order. 404 if unknown."""
-    return pieces_response(metrics_array(home, run_id), "application/json")
+    return chunked_response(metrics_array(home, run_id), "application/json")
 
 
 @router.get("/artifacts", response_model_exclude_none=True)

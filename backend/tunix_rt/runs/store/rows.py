@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from pydantic_core import from_json
 from sqlalchemy import ColumnElement, Connection, bindparam, insert, select
 
-from tunix_rt.base.db.schema import as_moment, run_events, runs
+from tunix_rt.base.db.schema import as_utc, run_events, runs
 from tunix_rt.runs.types import (
     NewRun,
     Run,
@@ -60,7 +60,7 @@ def event_of(row: Sequence[Any]) -> ServiceEvent:
     return ServiceEvent.model_validate(
         {
             "sequence": sequence,
-            "time": as_moment(time),
+            "time": as_utc(time),
             "kind": kind,
             "message": message,
             "details": from_json(details),
@@ -172,5 +172,5 @@ def _values(names: tuple[str, ...], row: Sequence[Any]) -> dict[str, Any]:
         if values.get(name) is not None:
             values[name] = from_json(values[name])
     for name in _MOMENTS:
-        values[name] = as_moment(values[name])
+        values[name] = as_utc(values[name])
     return values

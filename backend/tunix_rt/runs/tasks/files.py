@@ -15,7 +15,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from tunix_rt.base.files.atomic import storage_errors, write_json_atomically
-from tunix_rt.base.files.copies import PIECE_BYTES, zip_pieces
+from tunix_rt.base.files.copies import CHUNK_BYTES, stream_zip
 from tunix_rt.base.records import Record
 from tunix_rt.runs.files import JobDir
 from tunix_rt.runs.tasks.types import TaskProgress, TaskResult
@@ -87,13 +87,13 @@ class TaskDir:
     def zip_of_export(self) -> Iterator[bytes]:
         """The exported files as a zip, created while it is sent."""
         files = sorted(path for path in self.export.rglob("*") if path.is_file())
-        return zip_pieces((path.relative_to(self.export).as_posix(), file_chunks(path)) for path in files)
+        return stream_zip((path.relative_to(self.export).as_posix(), file_chunks(path)) for path in files)
 
 
 def file_chunks(path: Path) -> Iterator[bytes]:
     """The chunks of a file, read while they are sent."""
     with path.open("rb") as file:
-        while chunk := file.read(PIECE_BYTES):
+        while chunk := file.read(CHUNK_BYTES):
             yield chunk
 
 

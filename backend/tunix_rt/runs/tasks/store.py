@@ -9,7 +9,7 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, Connection, Engine, Row, delete, func, insert, select, update
 
-from tunix_rt.base.db.engine import glancing, reading, writing
+from tunix_rt.base.db.engine import autocommit, reading, writing
 from tunix_rt.base.db.schema import tasks
 from tunix_rt.base.errors import ConflictError, NotFoundError
 from tunix_rt.engines.training.types import RunFailure, RunStatus
@@ -81,7 +81,7 @@ class TaskRepository:
 
     def get(self, task_id: UUID) -> Task:
         """The task with this id, or NotFoundError."""
-        with glancing(self._engine) as connection:
+        with autocommit(self._engine) as connection:
             return task_of(_row(connection, task_id))
 
     def list(self, criteria: TaskFilter, *, limit: int, offset: int) -> TaskPage:
@@ -184,7 +184,7 @@ class TaskRepository:
 
     def _is_any_queued(self) -> bool:
         """Without a lock: workers check it before every claim of a run."""
-        with glancing(self._engine) as connection:
+        with autocommit(self._engine) as connection:
             return connection.execute(_ANY_QUEUED).first() is not None
 
 
