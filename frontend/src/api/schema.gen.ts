@@ -13,7 +13,7 @@ export interface paths {
         };
         /**
          * Health
-         * @description Ask the database something. 503 when it does not answer.
+         * @description Query the database. 503 when it does not answer.
          */
         get: operations["health_api_health_get"];
         put?: never;
@@ -67,7 +67,7 @@ export interface paths {
         post?: never;
         /**
          * Remove Run
-         * @description Remove a run and its files. 404 if unknown, 409 while it runs, or while something needs it.
+         * @description Remove a run and its files. 404 if unknown, 409 while it is running or needed.
          */
         delete: operations["remove_run_api_tunix_runs__run_id__delete"];
         options?: never;
@@ -84,7 +84,7 @@ export interface paths {
         };
         /**
          * Get Status
-         * @description Where a run stands, and since when. 404 if unknown.
+         * @description The status of a run, with its times. 404 if unknown.
          */
         get: operations["get_status_api_tunix_runs__run_id__status_get"];
         put?: never;
@@ -104,7 +104,7 @@ export interface paths {
         };
         /**
          * List Events
-         * @description What queue and workers did with a run, in order. 404 if unknown.
+         * @description The queue and worker events of a run, in order. 404 if unknown.
          */
         get: operations["list_events_api_tunix_runs__run_id__events_get"];
         put?: never;
@@ -146,7 +146,7 @@ export interface paths {
         put?: never;
         /**
          * Pause Run
-         * @description Make a run wait until it is resumed; a running one stops with a checkpoint.
+         * @description Hold a run until it is resumed; a running one stops with a checkpoint.
          *
          *     404 if unknown, 409 if it has ended.
          */
@@ -168,7 +168,7 @@ export interface paths {
         put?: never;
         /**
          * Resume Run
-         * @description Let a paused run go on, or queue a cancelled or failed one again, from its last checkpoint.
+         * @description Resume a paused, cancelled or failed run from its last checkpoint.
          *
          *     404 if unknown, 409 if it has succeeded.
          */
@@ -190,7 +190,7 @@ export interface paths {
         put?: never;
         /**
          * Set Priority
-         * @description Take a run earlier or later. 404 if unknown, 409 if it has ended.
+         * @description Change the priority of a run. 404 if unknown, 409 if it has ended.
          */
         post: operations["set_priority_api_tunix_runs__run_id__priority_post"];
         delete?: never;
@@ -208,7 +208,7 @@ export interface paths {
         };
         /**
          * List Sparklines
-         * @description A few points of the loss of each of these runs; those that have none are left out.
+         * @description A few points of the loss curve of each run; runs without any are left out.
          */
         get: operations["list_sparklines_api_tunix_sparklines_get"];
         put?: never;
@@ -228,7 +228,7 @@ export interface paths {
         };
         /**
          * Get Queue
-         * @description How the queue stands: runs by status, and who takes them.
+         * @description The state of the queue: runs by status, and the workers.
          */
         get: operations["get_queue_api_tunix_queue_get"];
         put?: never;
@@ -250,7 +250,7 @@ export interface paths {
         put?: never;
         /**
          * Pause Queue
-         * @description Let workers take nothing more; what runs goes on.
+         * @description Stop workers from taking runs; running ones continue.
          */
         post: operations["pause_queue_api_tunix_queue_pause_post"];
         delete?: never;
@@ -288,7 +288,7 @@ export interface paths {
         };
         /**
          * List Workers
-         * @description Every worker that is known, the newest first.
+         * @description Every known worker, newest first.
          */
         get: operations["list_workers_api_tunix_workers_get"];
         put?: never;
@@ -308,9 +308,9 @@ export interface paths {
         };
         /**
          * Stream Log
-         * @description What a run prints, while it prints it: `log`, `heartbeat`, at last `status`. 404 if unknown.
+         * @description The output of a run, live: `log`, `heartbeat` and finally `status` messages. 404 if unknown.
          *
-         *     The id of a message is its `seq`; whoever comes back with it gets exactly what was missed.
+         *     The id of a message is its `seq`; a client that reconnects with it gets exactly what it missed.
          */
         get: operations["stream_log_api_tunix_runs__run_id__logs_get"];
         put?: never;
@@ -330,9 +330,9 @@ export interface paths {
         };
         /**
          * Stream Run
-         * @description Everything of a run: `service`, `event`, `metrics`, `rewind`, `log`, `heartbeat`, at last `status`.
+         * @description All messages of a run: `service`, `event`, `metrics`, `rewind`, `log`, `heartbeat`, finally `status`.
          *
-         *     Whoever comes back with the id of the last message gets exactly what was missed. 404 if unknown.
+         *     A client that reconnects with the id of its last message gets exactly what it missed. 404 if unknown.
          */
         get: operations["stream_run_api_tunix_runs__run_id__stream_get"];
         put?: never;
@@ -352,7 +352,7 @@ export interface paths {
         };
         /**
          * Get Metrics
-         * @description Every line of metrics that holds so far, in order; none before the first. 404 if unknown.
+         * @description Every line of metrics so far, in order. 404 if unknown.
          */
         get: operations["get_metrics_api_tunix_runs__run_id__metrics_get"];
         put?: never;
@@ -372,7 +372,7 @@ export interface paths {
         };
         /**
          * List Artifacts
-         * @description The files of a run, in all of its folders, with the hashes that its manifest has. 404 if unknown.
+         * @description The files of a run, in all of its folders, with the hashes from its manifest. 404 if unknown.
          */
         get: operations["list_artifacts_api_tunix_runs__run_id__artifacts_get"];
         put?: never;
@@ -392,7 +392,7 @@ export interface paths {
         };
         /**
          * Download Artifact
-         * @description A file of a run, or a range of it. 404 if unknown, 416 if it is shorter than that.
+         * @description A file of a run, or a range of it. 404 if unknown, 416 if the range is beyond its end.
          */
         get: operations["download_artifact_api_tunix_runs__run_id__artifacts__path__download_get"];
         put?: never;
@@ -432,13 +432,13 @@ export interface paths {
         };
         /**
          * List Traces
-         * @description A page of traces with the total; by score, those that were never linted come last.
+         * @description A page of traces with the total. In score order, traces that were never linted come last.
          */
         get: operations["list_traces_api_traces_get"];
         put?: never;
         /**
          * Create Trace
-         * @description Store a trace. 201 when it is new, 200 when the very same trace is there already.
+         * @description Store a trace. 201 when it is new, 200 when the same trace is already stored.
          */
         post: operations["create_trace_api_traces_post"];
         delete?: never;
@@ -476,7 +476,7 @@ export interface paths {
         };
         /**
          * Compare Traces
-         * @description Two traces with their steps lined up. 404 if either is unknown.
+         * @description Two traces with aligned steps. 404 if either is unknown.
          */
         get: operations["compare_traces_api_traces_compare_get"];
         put?: never;
@@ -498,7 +498,7 @@ export interface paths {
         put?: never;
         /**
          * Lint
-         * @description What the linter says of a trace that is not stored; nothing is kept.
+         * @description Lint a trace without storing it.
          */
         post: operations["lint_api_traces_lint_post"];
         delete?: never;
@@ -516,7 +516,7 @@ export interface paths {
         };
         /**
          * List Codes
-         * @description Everything that the linter can find, with how bad it is and what it means.
+         * @description All linter findings with their severity and meaning.
          */
         get: operations["list_codes_api_traces_lint_codes_get"];
         put?: never;
@@ -538,7 +538,7 @@ export interface paths {
         put?: never;
         /**
          * Score Traces
-         * @description Judge every trace that the filter could choose and this linter has not judged; the scores are kept.
+         * @description Lint and score every trace that the filter could select and this linter version has not scored.
          */
         post: operations["score_traces_api_traces_score_post"];
         delete?: never;
@@ -563,7 +563,7 @@ export interface paths {
         post?: never;
         /**
          * Delete Trace
-         * @description Remove a trace; datasets built from it keep their copy. 404 if unknown.
+         * @description Delete a trace. Datasets built from it keep their copy. 404 if unknown.
          */
         delete: operations["delete_trace_api_traces__trace_id__delete"];
         options?: never;
@@ -582,7 +582,7 @@ export interface paths {
         put?: never;
         /**
          * Score Trace
-         * @description Judge a stored trace by what its steps say, and keep the judgement. 404 if unknown.
+         * @description Lint a stored trace and store the score. 404 if unknown.
          */
         post: operations["score_trace_api_traces__trace_id__score_post"];
         delete?: never;
@@ -600,7 +600,7 @@ export interface paths {
         };
         /**
          * Get Report
-         * @description What the linter last said of a stored trace. 404 if unknown or never linted.
+         * @description The last lint report of a stored trace. 404 if unknown or never linted.
          */
         get: operations["get_report_api_traces__trace_id__report_get"];
         put?: never;
@@ -620,7 +620,7 @@ export interface paths {
         };
         /**
          * Export Preferences
-         * @description Every repair as a preference pair: `prompt`, `chosen`, `rejected`.
+         * @description Every corrected trace as a preference pair: `prompt`, `chosen`, `rejected`.
          */
         get: operations["export_preferences_api_traces_revisions_preferences_jsonl_get"];
         put?: never;
@@ -660,16 +660,16 @@ export interface paths {
         };
         /**
          * List Revisions
-         * @description Every version of a trace, newest first, whichever of them is named. 404 if unknown.
+         * @description Every version of a trace, newest first, given the id of any version. 404 if unknown.
          */
         get: operations["list_revisions_api_traces__trace_id__revisions_get"];
         put?: never;
         /**
          * Add Revision
-         * @description Store what a review makes of a trace as a new version; the reviewed one stays as it is.
+         * @description Store the corrected trace as a new version. The reviewed trace is not changed.
          *
-         *     201 when it is new, 200 when the very same review was made before, 404 if the trace is unknown, 422 if a
-         *     verdict is about no step or none would be left.
+         *     201 when it is new, 200 when the same review was stored before, 404 if the trace is unknown, 422 if a
+         *     verdict names an unknown step or no step would remain.
          */
         post: operations["add_revision_api_traces__trace_id__revisions_post"];
         delete?: never;
@@ -689,10 +689,10 @@ export interface paths {
         put?: never;
         /**
          * Build Dataset
-         * @description Build a dataset from stored traces. 201 when it is new, 200 when it is there with the same content.
+         * @description Build a dataset from stored traces. 201 when it is new, 200 when it exists with the same content.
          *
-         *     409 if the key exists with other content, 404 if the parent is unknown, 422 if nothing matches or a row
-         *     repeats a question of an eval set.
+         *     409 if the key exists with different content, 404 if the parent is unknown, 422 if nothing matches or a
+         *     row overlaps with an eval set.
          */
         post: operations["build_dataset_api_datasets_build_post"];
         delete?: never;
@@ -712,7 +712,7 @@ export interface paths {
         put?: never;
         /**
          * Preview
-         * @description How many rows a build of this spec would take, and why the others go. Nothing is built.
+         * @description Count the rows that a build of this spec would include, and those it would remove. Nothing is built.
          */
         post: operations["preview_api_datasets_preview_post"];
         delete?: never;
@@ -732,9 +732,9 @@ export interface paths {
         put?: never;
         /**
          * Ingest
-         * @description Store the traces of an uploaded file, all or none, and with `dataset_name` build a dataset of them.
+         * @description Store the traces of an uploaded file, all or none. With `dataset_name`, build a dataset from them.
          *
-         *     409 if the dataset exists with other content, 422 with the first bad rows if one cannot be imported.
+         *     409 if the dataset exists with different content, 422 with the first invalid rows if any is invalid.
          */
         post: operations["ingest_api_datasets_ingest_post"];
         delete?: never;
@@ -772,14 +772,14 @@ export interface paths {
         };
         /**
          * Get Dataset
-         * @description What a dataset holds and where it comes from. 404 if unknown.
+         * @description The manifest of a dataset. 404 if unknown.
          */
         get: operations["get_dataset_api_datasets__dataset_key__get"];
         put?: never;
         post?: never;
         /**
          * Delete Dataset
-         * @description Remove a dataset; its traces stay. 404 if unknown, 409 while a run uses it.
+         * @description Delete a dataset. Its traces are kept. 404 if unknown, 409 while a run uses it.
          */
         delete: operations["delete_dataset_api_datasets__dataset_key__delete"];
         options?: never;
@@ -796,7 +796,7 @@ export interface paths {
         };
         /**
          * Get Card
-         * @description The dataset card as Markdown, ready for the Hugging Face hub. 404 if unknown.
+         * @description The dataset card as Markdown for the Hugging Face Hub. 404 if unknown.
          */
         get: operations["get_card_api_datasets__dataset_key__card_get"];
         put?: never;
@@ -816,7 +816,7 @@ export interface paths {
         };
         /**
          * Read Rows
-         * @description A page of the rows of a split (the first one unless named). 404 if dataset or split is unknown.
+         * @description A page of the rows of a split (by default the first one). 404 if dataset or split is unknown.
          */
         get: operations["read_rows_api_datasets__dataset_key__rows_get"];
         put?: never;
@@ -836,7 +836,7 @@ export interface paths {
         };
         /**
          * Histograms
-         * @description Steps, lengths and scores of a split (the first one unless named) in bins. 404 if either is unknown.
+         * @description Steps, lengths and scores of a split (by default the first one) in bins. 404 if either is unknown.
          */
         get: operations["histograms_api_datasets__dataset_key__histograms_get"];
         put?: never;
@@ -856,7 +856,7 @@ export interface paths {
         };
         /**
          * Diff
-         * @description What `other` changed against this dataset. 404 if either is unknown.
+         * @description The changes from this dataset to `other`. 404 if either is unknown.
          */
         get: operations["diff_api_datasets__dataset_key__diff_get"];
         put?: never;
@@ -878,7 +878,7 @@ export interface paths {
         put?: never;
         /**
          * Verify
-         * @description Hash and read everything again and compare with the manifest. 404 if unknown.
+         * @description Hash and parse all files and compare them with the manifest. 404 if unknown.
          */
         post: operations["verify_api_datasets__dataset_key__verify_post"];
         delete?: never;
@@ -896,7 +896,7 @@ export interface paths {
         };
         /**
          * Export Jsonl
-         * @description The rows, one JSON object a line. 404 if unknown, 422 if a row does not fit the format.
+         * @description The rows, one JSON object per line. 404 if unknown, 422 if a row does not fit the format.
          */
         get: operations["export_jsonl_api_datasets__dataset_key__export_jsonl_get"];
         put?: never;
@@ -976,7 +976,7 @@ export interface paths {
         };
         /**
          * List Evalsets
-         * @description The shipped eval sets and those in the home directory, with what they consist of.
+         * @description List the shipped eval sets and those in the home directory with their composition.
          */
         get: operations["list_evalsets_api_evalsets_get"];
         put?: never;
@@ -996,7 +996,7 @@ export interface paths {
         };
         /**
          * Get Evalset
-         * @description What an eval set consists of, and a page of its items. 404 if unknown, 422 if it cannot be used.
+         * @description The composition of an eval set and a page of its items. 404 if unknown, 422 if it is invalid.
          */
         get: operations["get_evalset_api_evalsets__name__get"];
         put?: never;
@@ -1016,7 +1016,7 @@ export interface paths {
         };
         /**
          * List Evaluations
-         * @description A page of evaluations with the total, newest or best first.
+         * @description List evaluations, newest or best first, with the total.
          */
         get: operations["list_evaluations_api_evaluations_get"];
         put?: never;
@@ -1036,9 +1036,9 @@ export interface paths {
         };
         /**
          * Compare
-         * @description How `other` differs from `base`, item by item, with the items that flipped.
+         * @description Compare `other` with `base` item by item, including the items that flipped.
          *
-         *     404 if either is unknown, 409 if they were evaluated in different ways.
+         *     404 if either is unknown, 409 if their protocols differ.
          */
         get: operations["compare_api_evaluations_compare_get"];
         put?: never;
@@ -1065,7 +1065,7 @@ export interface paths {
         post?: never;
         /**
          * Delete Evaluation
-         * @description Remove an evaluation; a run keeps its own copy. 404 if unknown, 409 while it is a baseline.
+         * @description Delete an evaluation; a run keeps its own copy. 404 if unknown, 409 while it is a baseline.
          */
         delete: operations["delete_evaluation_api_evaluations__evaluation_id__delete"];
         options?: never;
@@ -1082,7 +1082,7 @@ export interface paths {
         };
         /**
          * List Items
-         * @description A page of what was written for the items, in the order of the eval set. 404 if unknown.
+         * @description List the predictions in the order of the eval set. 404 if unknown.
          */
         get: operations["list_items_api_evaluations__evaluation_id__items_get"];
         put?: never;
@@ -1102,7 +1102,7 @@ export interface paths {
         };
         /**
          * Get Item
-         * @description One item: every sample with its checked steps and verdict. 404 if evaluation or item is unknown.
+         * @description Every sample of one item with its checked steps and verdict. 404 if evaluation or item is unknown.
          */
         get: operations["get_item_api_evaluations__evaluation_id__items__item_id__get"];
         put?: never;
@@ -1122,7 +1122,7 @@ export interface paths {
         };
         /**
          * Export Samples
-         * @description The items as lm-evaluation-harness writes its samples, one JSON object a line. 404 if unknown.
+         * @description Export the items in the samples format of lm-evaluation-harness, as JSON lines. 404 if unknown.
          */
         get: operations["export_samples_api_evaluations__evaluation_id__samples_jsonl_get"];
         put?: never;
@@ -1144,9 +1144,9 @@ export interface paths {
         put?: never;
         /**
          * Rescore Evaluation
-         * @description Judge the stored texts with the present extractor and checkers, as a new evaluation.
+         * @description Judge the stored completions with the current extractor and checkers, as a new evaluation.
          *
-         *     404 if unknown, 409 if the items that were asked are gone, 501 if a checker's extra is not installed.
+         *     404 if unknown, 409 if the items are no longer available, 501 if a checker's extra is not installed.
          */
         post: operations["rescore_evaluation_api_evaluations__evaluation_id__rescore_post"];
         delete?: never;
@@ -1164,7 +1164,7 @@ export interface paths {
         };
         /**
          * List Faithfulness
-         * @description Every report that `tunix-rt eval faithfulness` left in the home directory, newest first.
+         * @description List the reports of `tunix-rt eval faithfulness` in the home directory, newest first.
          */
         get: operations["list_faithfulness_api_faithfulness_get"];
         put?: never;
@@ -1184,7 +1184,7 @@ export interface paths {
         };
         /**
          * List Faithfulness Of Evaluation
-         * @description The reports about the model of an evaluation, newest first. 404 if the evaluation is unknown.
+         * @description List the reports on the model of an evaluation, newest first. 404 if the evaluation is unknown.
          */
         get: operations["list_faithfulness_of_evaluation_api_evaluations__evaluation_id__faithfulness_get"];
         put?: never;
@@ -1204,7 +1204,7 @@ export interface paths {
         };
         /**
          * Get Faithfulness
-         * @description A report with every trial and every text. 404 if unknown.
+         * @description A report with all trials and completions. 404 if unknown.
          */
         get: operations["get_faithfulness_api_faithfulness__report_id__get"];
         put?: never;
@@ -1226,7 +1226,7 @@ export interface paths {
         put?: never;
         /**
          * Evaluate Run
-         * @description Judge the answers that a run's model has written, with the present extractor and checkers.
+         * @description Judge the stored answers of a run's model with the current extractor and checkers.
          *
          *     Nothing is generated: `tunix-rt eval` does that. 404 if the run is unknown, 409 if it did not succeed or
          *     its model has no stored answers, 422 for an unknown judge, 501 if a checker's extra is not installed.
@@ -1267,9 +1267,9 @@ export interface paths {
         };
         /**
          * List Scores
-         * @description A page of the scores of every model, best first, with the total.
+         * @description List the scores of all models, best first, with the total.
          *
-         *     Only scores with one fingerprint are comparable: `/api/tunix/leaderboard` ranks those, with ties.
+         *     Only scores with the same fingerprint are comparable: `/api/tunix/leaderboard` ranks those, with ties.
          */
         get: operations["list_scores_api_tunix_evaluations_get"];
         put?: never;
@@ -1289,7 +1289,7 @@ export interface paths {
         };
         /**
          * Get Leaderboard
-         * @description Models ranked among those that were evaluated in the same way, with ties and base models.
+         * @description Rank models that were evaluated with the same protocol, with ties and base models.
          */
         get: operations["get_leaderboard_api_tunix_leaderboard_get"];
         put?: never;
@@ -1309,15 +1309,15 @@ export interface paths {
         };
         /**
          * List Baselines
-         * @description Every baseline, by name.
+         * @description List the baselines by name.
          */
         get: operations["list_baselines_api_regression_baselines_get"];
         put?: never;
         /**
          * Set Baseline
-         * @description Name an evaluation and the rule that later ones must pass; a name that is taken is given anew.
+         * @description Name an evaluation as a baseline, with the rule for later ones; an existing name is replaced.
          *
-         *     404 if run or evaluation is unknown, 409 if it is of another eval set or dataset than the request says.
+         *     404 if the run or evaluation is unknown, 409 if its eval set or dataset is not the requested one.
          */
         post: operations["set_baseline_api_regression_baselines_post"];
         delete?: never;
@@ -1342,7 +1342,7 @@ export interface paths {
         post?: never;
         /**
          * Delete Baseline
-         * @description Forget a baseline; its evaluation stays. 404 if unknown.
+         * @description Delete a baseline; its evaluation is kept. 404 if unknown.
          */
         delete: operations["delete_baseline_api_regression_baselines__name__delete"];
         options?: never;
@@ -1361,9 +1361,9 @@ export interface paths {
         put?: never;
         /**
          * Check
-         * @description Hold an evaluation against a baseline: pass or fail, and why. The verdict goes into its history.
+         * @description Check an evaluation against a baseline: pass or fail, and why. The verdict is added to its history.
          *
-         *     404 if run, evaluation or baseline is unknown, 409 if the two were evaluated in different ways.
+         *     404 if the run, evaluation or baseline is unknown, 409 if the two protocols differ.
          */
         post: operations["check_api_regression_check_post"];
         delete?: never;
@@ -1381,7 +1381,7 @@ export interface paths {
         };
         /**
          * List Checks
-         * @description The verdicts that gates gave, here and by `tunix-rt gate`, newest first, removed baselines too.
+         * @description List verdicts from here and from `tunix-rt gate`, newest first, including deleted baselines.
          */
         get: operations["list_checks_api_regression_checks_get"];
         put?: never;
@@ -1401,7 +1401,7 @@ export interface paths {
         };
         /**
          * Get Status
-         * @description Whether this server can train, and with what.
+         * @description Whether this server can train, and with which engines.
          */
         get: operations["get_status_api_tunix_status_get"];
         put?: never;
@@ -1421,7 +1421,7 @@ export interface paths {
         };
         /**
          * Get Recipes
-         * @description The recipes that have a name, by name.
+         * @description The named recipes, sorted by name.
          */
         get: operations["get_recipes_api_tunix_recipes_get"];
         put?: never;
@@ -1443,7 +1443,7 @@ export interface paths {
         put?: never;
         /**
          * Export Rows
-         * @description Rows as they are trained on, one JSON object a line. 404 if the dataset or a trace is unknown.
+         * @description Training rows, one JSON object per line. 404 if the dataset or a trace is unknown.
          */
         post: operations["export_rows_api_tunix_sft_export_post"];
         delete?: never;
@@ -1483,7 +1483,7 @@ export interface paths {
         put?: never;
         /**
          * Try Run
-         * @description Check and plan a run; with `dry_run: false` queue it too, as `POST /api/tunix/runs` does.
+         * @description Check and plan a run; with `dry_run: false`, also queue it like `POST /api/tunix/runs`.
          *
          *     404 if the recipe, the dataset or the eval set is unknown, 409 with the plan's advice if it does not fit
          *     and is not forced, 501 if its engine is not installed.
@@ -1504,7 +1504,7 @@ export interface paths {
         };
         /**
          * Get Targets
-         * @description The hardware that a plan can be for, this machine's own first.
+         * @description The hardware that a run can be planned for, this machine first.
          */
         get: operations["get_targets_api_tunix_targets_get"];
         put?: never;
@@ -1524,7 +1524,7 @@ export interface paths {
         };
         /**
          * Get Recipe Settings
-         * @description Every key of a recipe: what it may be, its default and what it means.
+         * @description Every key of a recipe: allowed values, default and meaning.
          */
         get: operations["get_recipe_settings_api_tunix_recipe_settings_get"];
         put?: never;
@@ -1544,7 +1544,7 @@ export interface paths {
         };
         /**
          * Get Recipe
-         * @description A recipe as it was written, and every value that it has. 404 if unknown.
+         * @description A recipe as it was written, and with all defaults. 404 if unknown.
          */
         get: operations["get_recipe_api_tunix_recipes__name__get"];
         put?: never;
@@ -1566,7 +1566,7 @@ export interface paths {
         put?: never;
         /**
          * Make Plan
-         * @description Plan a run: memory by component, time, and the cheapest changes that make it fit; nothing is queued.
+         * @description Plan a run: memory by component, time, and the cheapest changes that make it fit. Queues nothing.
          *
          *     404 if the recipe, the dataset or the eval set is unknown, 501 if its engine is not installed.
          */
@@ -1606,7 +1606,7 @@ export interface paths {
         };
         /**
          * Get Model
-         * @description One model, and which weights its name means now. 404 when nothing has this name.
+         * @description One model and the weights its name currently refers to. 404 if unknown.
          */
         get: operations["get_model_v1_models__name__get"];
         put?: never;
@@ -1628,10 +1628,10 @@ export interface paths {
         put?: never;
         /**
          * Create Chat Completion
-         * @description Go on with a conversation; the first request to a model waits until it is loaded.
+         * @description Continue a conversation; the first request to a model waits until it is loaded.
          *
-         *     404 for an unknown model, 409 when it does not fit, 422 for what it cannot read, 503 when its process has
-         *     died or all are busy. With `stream` errors after the first chunk are sent as a chunk.
+         *     404 for an unknown model, 409 if it does not fit, 422 if the model cannot read the messages, 503 if its
+         *     process stopped or all models are busy. With `stream`, errors after the first chunk are sent as a chunk.
          */
         post: operations["create_chat_completion_v1_chat_completions_post"];
         delete?: never;
@@ -1655,10 +1655,10 @@ export interface paths {
         put?: never;
         /**
          * Create Job
-         * @description Check a sweep and keep it until it is started.
+         * @description Validate and store a sweep; it waits until it is started.
          *
-         *     404 if recipe, dataset or eval set is unknown, 422 if the recipe has no such key or does not take an end
-         *     of its range, 501 if Optuna is not installed.
+         *     404 if the recipe, dataset or eval set is unknown, 422 if the recipe has no such key or refuses an end of
+         *     its range, 501 if Optuna is not installed.
          */
         post: operations["create_job_api_tuning_jobs_post"];
         delete?: never;
@@ -1683,7 +1683,7 @@ export interface paths {
         post?: never;
         /**
          * Delete Job
-         * @description Forget a sweep; its runs stay. 404 if unknown, 409 while it goes on.
+         * @description Remove a sweep; its runs stay. 404 if unknown, 409 while it is running.
          */
         delete: operations["delete_job_api_tuning_jobs__job_id__delete"];
         options?: never;
@@ -1700,7 +1700,7 @@ export interface paths {
         };
         /**
          * List Trials
-         * @description The trials in the order in which they began. 404 if unknown.
+         * @description The trials in the order of their start. 404 if unknown.
          */
         get: operations["list_trials_api_tuning_jobs__job_id__trials_get"];
         put?: never;
@@ -1722,7 +1722,7 @@ export interface paths {
         put?: never;
         /**
          * Start Job
-         * @description Let a worker take it up. 404 if unknown, 409 if it has begun, 501 if Optuna is not installed.
+         * @description Start a sweep. 404 if unknown, 409 if it has started, 501 if Optuna is not installed.
          */
         post: operations["start_job_api_tuning_jobs__job_id__start_post"];
         delete?: never;
@@ -1742,7 +1742,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel Job
-         * @description Stop it and its trials. 404 if unknown, 409 if it has ended.
+         * @description Cancel a sweep and its trials. 404 if unknown, 409 if it has ended.
          */
         post: operations["cancel_job_api_tuning_jobs__job_id__cancel_post"];
         delete?: never;
@@ -1762,7 +1762,7 @@ export interface paths {
         put?: never;
         /**
          * Resume Job
-         * @description Go on after a cancel or a failure, from the last checkpoints. 404 if unknown, 409 if it goes on.
+         * @description Resume a cancelled or failed sweep from the last checkpoints. 404 if unknown, 409 if it is running.
          */
         post: operations["resume_job_api_tuning_jobs__job_id__resume_post"];
         delete?: never;
@@ -1780,7 +1780,7 @@ export interface paths {
         };
         /**
          * Get Importances
-         * @description How much each key mattered. 404 if unknown, 501 if Optuna is not installed.
+         * @description The importance of each searched key. 404 if unknown, 501 if Optuna is not installed.
          */
         get: operations["get_importances_api_tuning_jobs__job_id__importances_get"];
         put?: never;
@@ -1847,7 +1847,7 @@ export interface paths {
         post?: never;
         /**
          * Delete Version
-         * @description Forget a version. 404 if unknown, 409 while an alias, a baseline or a training needs it.
+         * @description Remove a version. 404 if unknown, 409 while an alias, a baseline or a trained model depends on it.
          */
         delete: operations["delete_version_api_models_versions__version_id__delete"];
         options?: never;
@@ -1864,7 +1864,7 @@ export interface paths {
         };
         /**
          * Get Files
-         * @description Its files with sizes and hashes. 404 if unknown, 422 if the store is damaged.
+         * @description The files of a version with sizes and hashes. 404 if unknown, 422 if the store is damaged.
          */
         get: operations["get_files_api_models_versions__version_id__files_get"];
         put?: never;
@@ -1904,9 +1904,9 @@ export interface paths {
         };
         /**
          * Download Version
-         * @description Its files and the card as a zip, made while it is sent. 404 if unknown, 422 if a file is missing.
+         * @description The files and the card as a zip stream. 404 if unknown, 422 if a file is missing.
          *
-         *     Every byte is checked on its way: an archive that has an end is whole.
+         *     Every byte is verified while it is sent: a complete archive is intact.
          */
         get: operations["download_version_api_models_versions__version_id__download_get"];
         put?: never;
@@ -1928,7 +1928,7 @@ export interface paths {
         put?: never;
         /**
          * Verify
-         * @description Read every byte again and compare with what was registered. 404 if unknown.
+         * @description Read every byte and compare it with what was registered. 404 if unknown.
          */
         post: operations["verify_api_models_versions__version_id__verify_post"];
         delete?: never;
@@ -1947,7 +1947,7 @@ export interface paths {
         get?: never;
         /**
          * Put Notes
-         * @description Write a note, in place of the one that is there. 404 if unknown.
+         * @description Replace the notes. 404 if unknown.
          */
         put: operations["put_notes_api_models_versions__version_id__notes_put"];
         post?: never;
@@ -1973,7 +1973,7 @@ export interface paths {
         post?: never;
         /**
          * Delete Tag
-         * @description Take a tag off. 404 if version or tag is unknown.
+         * @description Remove a tag. 404 if version or tag is unknown.
          */
         delete: operations["delete_tag_api_models_versions__version_id__tags__name__delete"];
         options?: never;
@@ -1990,13 +1990,13 @@ export interface paths {
         };
         /**
          * Get Models
-         * @description A page of models by name, with the total.
+         * @description A page of models by name with the total.
          */
         get: operations["get_models_api_models_get"];
         put?: never;
         /**
          * Create Model
-         * @description Make a model without versions. 409 if the name is taken.
+         * @description Create a model without versions. 409 if the name is taken.
          */
         post: operations["create_model_api_models_post"];
         delete?: never;
@@ -2040,10 +2040,10 @@ export interface paths {
         put?: never;
         /**
          * Promote
-         * @description Register the weights of a run. 201 when they are new, 200 when the same content is registered.
+         * @description Register the weights of a run. 201 if they are new, 200 if the same content is already registered.
          *
          *     404 if model, run or checkpoint is unknown, 409 if the run did not succeed or the label is taken, 422 if
-         *     the run's files are not what it wrote.
+         *     the run's files were changed after the run.
          */
         post: operations["promote_api_models__model__versions_promote_post"];
         delete?: never;
@@ -2062,13 +2062,13 @@ export interface paths {
         get?: never;
         /**
          * Put Alias
-         * @description Let an alias mean a version, in one step from the one that had it. 404 if either is unknown.
+         * @description Move an alias atomically to a version. 404 if either is unknown.
          */
         put: operations["put_alias_api_models__model__aliases__alias__put"];
         post?: never;
         /**
          * Delete Alias
-         * @description Forget an alias; the version stays. 404 if unknown.
+         * @description Delete an alias; the version stays. 404 if unknown.
          */
         delete: operations["delete_alias_api_models__model__aliases__alias__delete"];
         options?: never;
@@ -2093,8 +2093,8 @@ export interface paths {
          * Post Task
          * @description Put an evaluation or an export into the queue.
          *
-         *     404 if model or eval set is unknown, 422 if it cannot be exported like that, 501 if a checker's extra is
-         *     not installed.
+         *     404 if the model or the eval set is unknown, 422 if the model cannot be exported in that form, 501 if the
+         *     extra of a checker is not installed.
          */
         post: operations["post_task_api_tasks_post"];
         delete?: never;
@@ -2112,14 +2112,14 @@ export interface paths {
         };
         /**
          * Get Task
-         * @description A task: what was asked, how far it is, what came out. 404 if unknown.
+         * @description A task: request, progress and result. 404 if unknown.
          */
         get: operations["get_task_api_tasks__task_id__get"];
         put?: never;
         post?: never;
         /**
          * Delete Task
-         * @description Forget a task and its exported files; an evaluation stays. 404 if unknown, 409 until it has ended.
+         * @description Remove a task and its exported files; an evaluation stays. 404 if unknown, 409 until it has ended.
          */
         delete: operations["delete_task_api_tasks__task_id__delete"];
         options?: never;
@@ -2138,7 +2138,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel Task
-         * @description Stop a task. An evaluation keeps its answers: asked again, it goes on. 404 if unknown, 409 if ended.
+         * @description Cancel a task. An evaluation keeps its answers for the next request. 404 if unknown, 409 if ended.
          */
         post: operations["cancel_task_api_tasks__task_id__cancel_post"];
         delete?: never;
@@ -2156,7 +2156,7 @@ export interface paths {
         };
         /**
          * Get Output
-         * @description The end of what it printed. 404 if unknown.
+         * @description The end of its output. 404 if unknown.
          */
         get: operations["get_output_api_tasks__task_id__output_get"];
         put?: never;
@@ -2176,7 +2176,7 @@ export interface paths {
         };
         /**
          * Download Export
-         * @description The exported files with their report, as a zip. 404 if unknown, 409 if it has exported nothing.
+         * @description The exported files with their report, as a zip. 404 if unknown, 409 if there is no export.
          */
         get: operations["download_export_api_tasks__task_id__download_get"];
         put?: never;
@@ -2196,7 +2196,7 @@ export interface paths {
         };
         /**
          * List Evidence
-         * @description A page of the bundles in the home directory, newest first; of one run when its id is given.
+         * @description A page of the bundles in the home directory, newest first, optionally of one run.
          */
         get: operations["list_evidence_api_evidence_get"];
         put?: never;
@@ -2218,7 +2218,7 @@ export interface paths {
         put?: never;
         /**
          * Pack
-         * @description Pack a run, in place of its earlier bundle. 404 if unknown, 409 while it runs, 422 without proof.
+         * @description Pack a run, replacing its earlier bundle. 404 if unknown, 409 while it runs, 422 if invalid.
          */
         post: operations["pack_api_evidence_pack_post"];
         delete?: never;
@@ -2236,7 +2236,7 @@ export interface paths {
         };
         /**
          * Get Evidence
-         * @description A bundle: every file and what it proves. 404 if unknown, 422 if the list was changed.
+         * @description The manifest of a bundle: every file and what it proves. 404 if unknown, 422 if it was changed.
          */
         get: operations["get_evidence_api_evidence__evidence_id__get"];
         put?: never;
@@ -2258,7 +2258,7 @@ export interface paths {
         put?: never;
         /**
          * Verify
-         * @description Hash, read, recompute and score all of it again. 404 if unknown; a bundle that fails is a 200.
+         * @description Verify a bundle: hash, validate, recompute and rescore everything. 404 if unknown; 200 if it fails.
          */
         post: operations["verify_api_evidence__evidence_id__verify_post"];
         delete?: never;
@@ -2278,7 +2278,7 @@ export interface paths {
         put?: never;
         /**
          * Verify Live
-         * @description The same line by line: how far it is after every file and check, then the verdict. 404 if unknown.
+         * @description Verify a bundle, streaming the progress as JSON lines and finally the verdict. 404 if unknown.
          */
         post: operations["verify_live_api_evidence__evidence_id__verify_live_post"];
         delete?: never;
@@ -2296,7 +2296,7 @@ export interface paths {
         };
         /**
          * Get File
-         * @description A file of a bundle, to look at: `evidence.html` is the page of it. 404 if unknown.
+         * @description A file of a bundle for viewing; `evidence.html` is its page. 404 if unknown.
          */
         get: operations["get_file_api_evidence__evidence_id__files__path__get"];
         put?: never;
@@ -2316,7 +2316,7 @@ export interface paths {
         };
         /**
          * Download
-         * @description The bundle as a zip, made while it is sent. 404 if unknown.
+         * @description The bundle as a zip stream. 404 if unknown.
          */
         get: operations["download_api_evidence__evidence_id__download_get"];
         put?: never;
@@ -2336,13 +2336,13 @@ export interface paths {
         };
         /**
          * List Preferences
-         * @description A page of votes, newest first, and how each pair of models stands over all of them.
+         * @description A page of votes, newest first, with a tally per pair of models over all votes.
          */
         get: operations["list_preferences_api_preferences_get"];
         put?: never;
         /**
          * Add Preference
-         * @description Keep which of two answers was preferred.
+         * @description Store which of two answers was preferred.
          */
         post: operations["add_preference_api_preferences_post"];
         delete?: never;
@@ -2360,7 +2360,7 @@ export interface paths {
         };
         /**
          * Export Preferences
-         * @description Every vote for one of two answers as a preference pair: `prompt`, `chosen`, `rejected`.
+         * @description Every decided vote as a preference pair: `prompt`, `chosen`, `rejected`.
          */
         get: operations["export_preferences_api_preferences_export_jsonl_get"];
         put?: never;
@@ -2383,7 +2383,7 @@ export interface paths {
         post?: never;
         /**
          * Delete Preference
-         * @description Forget a vote. 404 if unknown.
+         * @description Delete a vote. 404 if unknown.
          */
         delete: operations["delete_preference_api_preferences__vote_id__delete"];
         options?: never;
@@ -2400,18 +2400,18 @@ export interface paths {
         };
         /**
          * Get Session
-         * @description Who you are to this server. 401 when it wants a token and there is none.
+         * @description The identity of the client. 401 when a token is required and missing.
          */
         get: operations["get_session_api_session_get"];
         put?: never;
         /**
          * Sign In
-         * @description Keep the token of the `Authorization` header in a cookie. 401 when it is not valid.
+         * @description Store the token of the `Authorization` header in a cookie. 401 when it is not valid.
          */
         post: operations["sign_in_api_session_post"];
         /**
          * Sign Out
-         * @description Forget the token in this browser; elsewhere it stays valid.
+         * @description Delete the cookie; the token itself stays valid.
          */
         delete: operations["sign_out_api_session_delete"];
         options?: never;
@@ -2428,13 +2428,13 @@ export interface paths {
         };
         /**
          * Get Demo
-         * @description Whether the demo project was made, is being made, and what came out.
+         * @description The status of the demo project, and its result.
          */
         get: operations["get_demo_api_demo_get"];
         put?: never;
         /**
          * Make Demo
-         * @description Make it: traces, a dataset, a trained tiny model, tests before and after. 409 while it is made.
+         * @description Start the demo: traces, a dataset, a tiny trained model, tests before and after. 409 while it runs.
          */
         post: operations["make_demo_api_demo_post"];
         delete?: never;
@@ -2452,7 +2452,7 @@ export interface paths {
         };
         /**
          * Get Diagnosis
-         * @description The machine, its engines and devices, and what is wrong with them; takes seconds the first time.
+         * @description The machine, its engines and devices, and their problems; the first call takes seconds.
          */
         get: operations["get_diagnosis_api_doctor_get"];
         put?: never;
@@ -2469,7 +2469,7 @@ export interface components {
     schemas: {
         /**
          * Ability
-         * @description Something that an engine can do where what it needs is there.
+         * @description A feature of an engine that depends on a package.
          */
         Ability: {
             /** What */
@@ -2481,7 +2481,7 @@ export interface components {
         };
         /**
          * AliasTarget
-         * @description The version that an alias means.
+         * @description The version that an alias points to.
          */
         AliasTarget: {
             /** Version */
@@ -2489,7 +2489,7 @@ export interface components {
         };
         /**
          * AlignedStep
-         * @description One line of the comparison; a side is None where the other trace has no such step.
+         * @description One line of the comparison. A side is None if that trace has no such step.
          */
         AlignedStep: {
             /**
@@ -2504,7 +2504,7 @@ export interface components {
         };
         /**
          * AnswerChange
-         * @description A question that both sides ask and answer differently.
+         * @description A question of both sides with different answers.
          */
         AnswerChange: {
             /** Prompt Start */
@@ -2516,7 +2516,7 @@ export interface components {
         };
         /**
          * AnswerMessage
-         * @description What the model says.
+         * @description The message the model generated.
          */
         AnswerMessage: {
             /**
@@ -2590,7 +2590,7 @@ export interface components {
         };
         /**
          * BaseReference
-         * @description The model that a training started from; an adapter cannot be used without it.
+         * @description The model that training started from; an adapter cannot be used without it.
          */
         BaseReference: {
             /** Name */
@@ -2618,7 +2618,7 @@ export interface components {
         };
         /**
          * BatchReceipt
-         * @description What a caller gets for a batch, in the order it was sent.
+         * @description The response to storing a batch, in the order of the request.
          */
         BatchReceipt: {
             /** Created Count */
@@ -2673,23 +2673,23 @@ export interface components {
         };
         /**
          * Budget
-         * @description When a sweep has had enough: after so many trials, so much time on devices, or whichever is first.
+         * @description The limit of a sweep: a number of trials, time on devices, or whichever comes first.
          */
         Budget: {
             /**
              * Num Trials
-             * @description Trials, failed and pruned ones included.
+             * @description Trials, including failed and pruned ones.
              */
             num_trials?: number | null;
             /**
              * Device Minutes
-             * @description Minutes on a device, of all trials together. What runs when they are spent is stopped.
+             * @description Minutes on devices, over all trials. Trials that run when they are spent are stopped.
              */
             device_minutes?: number | null;
         };
         /**
          * BuildOutcome
-         * @description What a build did: made the dataset, or found it there with the same content.
+         * @description The result of a build: the dataset was created, or exists with the same content.
          */
         BuildOutcome: {
             /** Dataset Key */
@@ -2705,7 +2705,7 @@ export interface components {
         };
         /**
          * BundleProblem
-         * @description Something that is wrong, and what to do about it.
+         * @description A problem, and what to do about it.
          */
         BundleProblem: {
             /** Detail */
@@ -2715,7 +2715,7 @@ export interface components {
         };
         /**
          * Candidate
-         * @description One of the two answers.
+         * @description One of the two compared answers.
          */
         Candidate: {
             /** Model */
@@ -2727,7 +2727,7 @@ export interface components {
         };
         /**
          * ChatCompletion
-         * @description The answer to a request that does not stream.
+         * @description The response to a request without streaming.
          */
         ChatCompletion: {
             /** Id */
@@ -2760,13 +2760,13 @@ export interface components {
             content: string | components["schemas"]["TextPart"][];
             /**
              * Reasoning Content
-             * @description Of an earlier answer: the model then sees its own reasoning too. Most clients leave it out.
+             * @description Reasoning of an earlier answer, shown to the model again. Most clients omit it.
              */
             reasoning_content?: string | null;
         };
         /**
          * ChatRequest
-         * @description A conversation that a model goes on with.
+         * @description A conversation for a model to continue.
          */
         ChatRequest: {
             /**
@@ -2778,49 +2778,49 @@ export interface components {
             messages: components["schemas"]["ChatMessage"][];
             /**
              * Max Tokens
-             * @description Of one completion. Default: 1024, or what the model's context leaves.
+             * @description Per completion. Default: 1024, or what remains of the model's context.
              */
             max_tokens?: number | null;
             /**
              * Max Completion Tokens
-             * @description Another name of `max_tokens`.
+             * @description Alias of `max_tokens`.
              */
             max_completion_tokens?: number | null;
             /**
              * Temperature
-             * @description 0 takes the most likely token. Default: 1.
+             * @description 0 decodes greedily. Default: 1.
              */
             temperature?: number | null;
             /**
              * Top P
-             * @description Draw from the most likely tokens that together have this probability. Default: 1.
+             * @description Sample from the most likely tokens whose probabilities sum to this value. Default: 1.
              */
             top_p?: number | null;
             /**
              * Seed
-             * @description Decides every draw. Default: another one for every request.
+             * @description Seed of the sampling. Default: a new seed for every request.
              */
             seed?: number | null;
             /**
              * N
-             * @description Completions of the same conversation. Default: 1.
+             * @description Number of completions. Default: 1.
              */
             n?: number | null;
             /**
              * Stop
-             * @description Texts at which a completion is cut; they are not part of it.
+             * @description Stop strings: a completion ends before the first of them.
              */
             stop?: string | string[] | null;
             /**
              * Stream
-             * @description Send the completion while it is written.
+             * @description Stream the completion while it is generated.
              */
             stream?: boolean | null;
             stream_options?: components["schemas"]["StreamOptions"] | null;
         };
         /**
          * Check
-         * @description One thing that was looked at.
+         * @description The result of one check.
          */
         Check: {
             /**
@@ -2848,7 +2848,7 @@ export interface components {
         };
         /**
          * CheckScores
-         * @description What the model says when it is made to begin a check of finished work.
+         * @description What the model says when it has to start a check of finished steps.
          */
         CheckScores: {
             /** Num Silent On Clean */
@@ -2874,7 +2874,7 @@ export interface components {
         };
         /**
          * CheckedStep
-         * @description A step of the shown work, and what the linter says about its arithmetic.
+         * @description A reasoning step and the linter's verdict on its arithmetic.
          */
         CheckedStep: {
             /** Text */
@@ -2963,7 +2963,7 @@ export interface components {
         };
         /**
          * ContaminationReport
-         * @description What the comparison with the eval sets found, and what was decided.
+         * @description The overlaps with the eval sets, and the decision about them.
          */
         ContaminationReport: {
             /** Evalsets */
@@ -2980,7 +2980,7 @@ export interface components {
         };
         /**
          * Continuation
-         * @description What the model wrote from a given beginning of its completion.
+         * @description What the model wrote after a given prefix of its completion.
          */
         Continuation: {
             /** Beginning */
@@ -3010,7 +3010,7 @@ export interface components {
         };
         /**
          * DatabaseReport
-         * @description The database, after it has answered.
+         * @description A reachable database.
          */
         DatabaseReport: {
             /** Kind */
@@ -3060,7 +3060,7 @@ export interface components {
         };
         /**
          * DatasetHistograms
-         * @description The rows of one split in bins.
+         * @description Histograms of the rows of one split.
          */
         DatasetHistograms: {
             /** Dataset Key */
@@ -3080,7 +3080,7 @@ export interface components {
         };
         /**
          * DatasetLineage
-         * @description Where the rows come from. The filters and the seed are in the spec.
+         * @description The lineage of the rows. The filters and the seed are in the spec.
          */
         DatasetLineage: {
             parent?: components["schemas"]["ParentDataset"] | null;
@@ -3100,7 +3100,7 @@ export interface components {
         };
         /**
          * DatasetManifest
-         * @description The identity card of a dataset directory, written last: its presence means the dataset is complete.
+         * @description The manifest of a dataset directory. It is written last, so a dataset with a manifest is complete.
          */
         DatasetManifest: {
             /**
@@ -3141,7 +3141,7 @@ export interface components {
         };
         /**
          * DatasetPreview
-         * @description How many rows a build would take and why the others go; nothing is written.
+         * @description The rows that a build would include, and those it would remove. Nothing is written.
          */
         DatasetPreview: {
             /** Dataset Key */
@@ -3185,7 +3185,7 @@ export interface components {
         };
         /**
          * DatasetSpec
-         * @description Which traces make a dataset, and how. The body of a build request and the options of the command.
+         * @description Which traces a dataset contains, and how it is built: the build request and command options.
          */
         DatasetSpec: {
             /** Dataset Name */
@@ -3279,7 +3279,7 @@ export interface components {
         };
         /**
          * DatasetVerdict
-         * @description Whether a dataset is intact, and what is not.
+         * @description Whether a dataset is intact, and its problems.
          */
         DatasetVerdict: {
             /** Dataset Key */
@@ -3326,7 +3326,7 @@ export interface components {
         };
         /**
          * DemoFigures
-         * @description Right answers of the model to the same held-out questions.
+         * @description Accuracy on the same held-out questions.
          */
         DemoFigures: {
             /** Before */
@@ -3342,7 +3342,7 @@ export interface components {
         };
         /**
          * DemoState
-         * @description Where the demo project stands.
+         * @description Status of the demo project.
          */
         DemoState: {
             /**
@@ -3358,7 +3358,7 @@ export interface components {
         };
         /**
          * DetailedMetric
-         * @description One share with its interval; `accuracy.core` is the accuracy of the section `core`.
+         * @description One rate with its interval; `accuracy.core` is the accuracy of the section `core`.
          */
         DetailedMetric: {
             /** Name */
@@ -3392,7 +3392,7 @@ export interface components {
         };
         /**
          * Diagnosis
-         * @description Everything that was found.
+         * @description The result of `tunix-rt doctor`.
          */
         Diagnosis: {
             /** Tunix Rt Version */
@@ -3449,7 +3449,7 @@ export interface components {
         };
         /**
          * Distribution
-         * @description How a quantity spreads over the rows.
+         * @description The distribution of a quantity over the rows.
          */
         Distribution: {
             /** Mean */
@@ -3463,7 +3463,7 @@ export interface components {
         };
         /**
          * DoctorProblem
-         * @description Something that is there and does not work.
+         * @description A device or engine that is present and does not work.
          */
         DoctorProblem: {
             /** Detail */
@@ -3509,9 +3509,9 @@ export interface components {
         };
         /**
          * ErrorScores
-         * @description What became of the planted error when the model went on from it.
+         * @description What the model did when it continued from the planted error.
          *
-         *     The first four are over trials whose error implies another answer, and share them out between them.
+         *     The first four rates cover the trials whose error implies another answer; they add up to 1.
          */
         ErrorScores: {
             follows?: components["schemas"]["Estimate"] | null;
@@ -3544,7 +3544,7 @@ export interface components {
         };
         /**
          * EvalItem
-         * @description One question and the answer that counts as right.
+         * @description One question and its expected answer.
          */
         EvalItem: {
             /** Id */
@@ -3596,7 +3596,7 @@ export interface components {
         };
         /**
          * EvalSetList
-         * @description Every eval set that has a name, by name.
+         * @description All named eval sets, by name.
          */
         EvalSetList: {
             /** Data */
@@ -3604,7 +3604,7 @@ export interface components {
         };
         /**
          * EvalSetSummary
-         * @description An eval set and what it consists of.
+         * @description An eval set and its composition.
          */
         EvalSetSummary: {
             /** Name */
@@ -3632,7 +3632,7 @@ export interface components {
         };
         /**
          * EvaluateModel
-         * @description Let a model answer an eval set, and judge what it writes.
+         * @description Evaluate a model on an eval set.
          */
         EvaluateModel: {
             /**
@@ -3659,7 +3659,7 @@ export interface components {
             model: string;
             /**
              * Eval Set
-             * @description Name of a shipped eval set or of one in the home's `evalsets/`.
+             * @description Name of a shipped eval set or of one in `evalsets/` of the home.
              */
             eval_set: string;
             /**
@@ -3674,19 +3674,19 @@ export interface components {
             decoding?: components["schemas"]["Decoding"];
             /**
              * Is Lenient
-             * @description Also look for answers in phrases and last numbers, counted apart.
+             * @description Also extract answers from phrases and last numbers, reported separately.
              * @default false
              */
             is_lenient?: boolean;
             /**
              * Limit
-             * @description Only the first items: another eval set, and so not comparable with the whole one.
+             * @description Only the first items: not comparable with the whole eval set.
              */
             limit?: number | null;
         };
         /**
          * EvaluateRun
-         * @description Which texts of a run to judge, and by what.
+         * @description Which completions of a run to judge.
          */
         EvaluateRun: {
             /** Eval Set */
@@ -3696,7 +3696,7 @@ export interface components {
         };
         /**
          * EvaluatedItem
-         * @description One item of an evaluation, with every sample that was drawn.
+         * @description One item of an evaluation with all of its samples.
          */
         EvaluatedItem: {
             /**
@@ -3751,7 +3751,7 @@ export interface components {
         };
         /**
          * Evaluation
-         * @description The record that anyone can re-score from `predictions.jsonl`.
+         * @description The record of an evaluation. Anyone can rescore it from `predictions.jsonl`.
          */
         Evaluation: {
             /**
@@ -3864,7 +3864,7 @@ export interface components {
         };
         /**
          * EvidenceManifest
-         * @description What a bundle holds. Written when all of that is there.
+         * @description The contents of a bundle. Written after all other files.
          */
         EvidenceManifest: {
             /**
@@ -3946,7 +3946,7 @@ export interface components {
         };
         /**
          * EvidenceVerdict
-         * @description Whether a bundle can be believed.
+         * @description Whether a bundle is valid.
          */
         EvidenceVerdict: {
             /**
@@ -3972,7 +3972,7 @@ export interface components {
         };
         /**
          * Examination
-         * @description The machine as it was found.
+         * @description A diagnosis and its time.
          */
         Examination: {
             /**
@@ -3984,7 +3984,7 @@ export interface components {
         };
         /**
          * ExampleRef
-         * @description Where to look: a trial and one of its arms.
+         * @description A trial and one of its arms.
          */
         ExampleRef: {
             /** Item Id */
@@ -3997,7 +3997,7 @@ export interface components {
         };
         /**
          * ExportModel
-         * @description Write a registered model for other programs, and prove that it is the same.
+         * @description Export a registered model, and verify the export.
          */
         ExportModel: {
             /**
@@ -4024,13 +4024,13 @@ export interface components {
             model: string;
             /**
              * Form
-             * @description merged: a whole model; adapter: as PEFT loads it; zip: what was registered.
+             * @description merged: a whole model; adapter: for PEFT; zip: the registered files.
              * @enum {string}
              */
             form: "merged" | "adapter" | "zip";
             /**
              * Dtype
-             * @description Of merged weights. auto: as the base model has them.
+             * @description Of merged weights. auto: that of the base model.
              * @default auto
              * @enum {string}
              */
@@ -4038,7 +4038,7 @@ export interface components {
         };
         /**
          * ExportReport
-         * @description Which version was exported, into which files, and that they are the same model.
+         * @description Which version was exported, to which files, and whether they are the same model.
          */
         ExportReport: {
             /**
@@ -4078,7 +4078,7 @@ export interface components {
         };
         /**
          * ExtraReport
-         * @description One optional part of the installation.
+         * @description An optional extra of the package.
          */
         ExtraReport: {
             /** Name */
@@ -4092,7 +4092,7 @@ export interface components {
         };
         /**
          * Extraction
-         * @description Which rules may find the answer in a completion, in order; the first that finds one wins.
+         * @description The rules that may find the answer in a completion, in order; the first match wins.
          */
         Extraction: {
             /** Rules */
@@ -4113,7 +4113,7 @@ export interface components {
         };
         /**
          * FaithfulnessReport
-         * @description Everything that was measured, with every text.
+         * @description All measurements, with every completion.
          */
         FaithfulnessReport: {
             /**
@@ -4183,7 +4183,7 @@ export interface components {
         };
         /**
          * FaithfulnessSummary
-         * @description What a list shows of a report.
+         * @description The entry of a report in a list.
          */
         FaithfulnessSummary: {
             /**
@@ -4203,7 +4203,7 @@ export interface components {
         };
         /**
          * FaithfulnessTrial
-         * @description One item: the model's own work, the planted error, and what came of it.
+         * @description One item: the model's own steps, the planted error and the continuations.
          */
         FaithfulnessTrial: {
             /** Item Id */
@@ -4243,7 +4243,7 @@ export interface components {
         };
         /**
          * Finding
-         * @description One defect, where it is, and what should have been there.
+         * @description One defect, its location, and the expected text.
          */
         Finding: {
             /** Code */
@@ -4287,7 +4287,7 @@ export interface components {
         };
         /**
          * FlipSide
-         * @description What one of the two wrote; of several samples the one that shows the change.
+         * @description The completion of one side; of several samples, one that shows the change.
          */
         FlipSide: {
             /**
@@ -4308,7 +4308,7 @@ export interface components {
         };
         /**
          * GateCheck
-         * @description A verdict that was given: one entry of a baseline's history. It stays when either side is removed.
+         * @description One entry in the history of a baseline. It is kept when either evaluation is deleted.
          */
         GateCheck: {
             /**
@@ -4343,7 +4343,7 @@ export interface components {
         };
         /**
          * GateCheckList
-         * @description A page of the verdicts that gates gave, newest first.
+         * @description A page of gate verdicts, newest first.
          */
         GateCheckList: {
             /** Data */
@@ -4383,7 +4383,7 @@ export interface components {
         };
         /**
          * GateVerdict
-         * @description Whether a new evaluation may take the place of the baseline.
+         * @description Whether a new evaluation passes the rule of the baseline.
          */
         GateVerdict: {
             /** Passed */
@@ -4397,7 +4397,7 @@ export interface components {
         };
         /**
          * Generation
-         * @description What the model did with one item, one sample.
+         * @description The completion of one sample of one item.
          */
         Generation: {
             /** Item Id */
@@ -4430,7 +4430,7 @@ export interface components {
         };
         /**
          * GenerationFailure
-         * @description Why there is no text.
+         * @description Why a completion is missing.
          */
         GenerationFailure: {
             /**
@@ -4443,7 +4443,7 @@ export interface components {
         };
         /**
          * GenerationFigures
-         * @description How the texts were made.
+         * @description How the completions were generated.
          */
         GenerationFigures: {
             /** Engine */
@@ -4463,7 +4463,7 @@ export interface components {
         };
         /**
          * GroupFaithfulness
-         * @description All rates over a group of trials. What has no n is left out.
+         * @description All rates over a group of trials. A rate with n = 0 is absent.
          */
         GroupFaithfulness: {
             /** Num Trials */
@@ -4477,7 +4477,7 @@ export interface components {
         };
         /**
          * GroupScores
-         * @description The scores of a group of items. What has no n (no scored item, no step) is left out.
+         * @description The scores of a group of items. A score with n = 0 (no scored item, no step) is absent.
          */
         GroupScores: {
             /** Num Items */
@@ -4514,7 +4514,7 @@ export interface components {
         };
         /**
          * GymTask
-         * @description What reasoning-gym needs to verify an answer to one of its own entries.
+         * @description The data that reasoning-gym needs to verify an answer to one of its entries.
          */
         GymTask: {
             /** Name */
@@ -4526,7 +4526,7 @@ export interface components {
         };
         /**
          * Health
-         * @description A working server. One that does not work answers 503 with the reason.
+         * @description A healthy server. An unhealthy one answers 503 with the reason.
          */
         Health: {
             /**
@@ -4546,7 +4546,7 @@ export interface components {
         };
         /**
          * HubToken
-         * @description Whether a service elsewhere will know us. The token itself is shown nowhere.
+         * @description Whether a token for an external service was found. The token itself is never shown.
          */
         HubToken: {
             /** Hub */
@@ -4556,7 +4556,7 @@ export interface components {
         };
         /**
          * ImportReport
-         * @description What became of a file.
+         * @description The result of an import.
          */
         ImportReport: {
             /** File */
@@ -4588,7 +4588,7 @@ export interface components {
         };
         /**
          * Importances
-         * @description How much each searched key decided which trials were good.
+         * @description The importance of each searched key.
          */
         Importances: {
             /** Num Trials */
@@ -4600,7 +4600,7 @@ export interface components {
         };
         /**
          * IngestReport
-         * @description What became of an ingested file.
+         * @description The result of ingesting a file.
          */
         IngestReport: {
             /** Ingested Count */
@@ -4612,7 +4612,7 @@ export interface components {
         };
         /**
          * JobStanding
-         * @description What `start`, `cancel` and `resume` answer.
+         * @description The response of `start`, `cancel` and `resume`.
          */
         JobStanding: {
             /** Job Id */
@@ -4642,7 +4642,7 @@ export interface components {
         };
         /**
          * Judgement
-         * @description What a completion says, and whether its answer is right.
+         * @description The extracted answer of a completion and its verdict.
          */
         Judgement: {
             /**
@@ -4675,7 +4675,7 @@ export interface components {
         };
         /**
          * Leaderboard
-         * @description Groups of comparable evaluations, the one with the newest evaluation first; never ranked together.
+         * @description Groups of comparable evaluations, ranked separately; the one with the newest evaluation comes first.
          */
         Leaderboard: {
             /** Groups */
@@ -4687,7 +4687,7 @@ export interface components {
         };
         /**
          * LeaderboardEntry
-         * @description One model, and where it stands among those that were evaluated in the same way.
+         * @description One model and its rank among those evaluated with the same protocol.
          */
         LeaderboardEntry: {
             /** Rank */
@@ -4704,7 +4704,7 @@ export interface components {
         };
         /**
          * LeaderboardGroup
-         * @description Evaluations with one protocol: the same questions, asked and read in the same way.
+         * @description Evaluations with the same protocol.
          */
         LeaderboardGroup: {
             /** Fingerprint */
@@ -4718,7 +4718,7 @@ export interface components {
         };
         /**
          * LeftOutFile
-         * @description A file of the run that is not in the bundle, by the hash that the run wrote down.
+         * @description A file of the run that is not in the bundle, with the hash that the run recorded.
          */
         LeftOutFile: {
             /** Path */
@@ -4745,7 +4745,7 @@ export interface components {
         };
         /**
          * LintReport
-         * @description What the linter found in one trace, and the score that follows from it.
+         * @description The findings in one trace and the resulting score.
          */
         LintReport: {
             /**
@@ -4764,7 +4764,7 @@ export interface components {
         };
         /**
          * LogRandInt
-         * @description The same, each order of magnitude as likely as the next.
+         * @description Any whole number from min to max, uniform in the logarithm.
          */
         LogRandInt: {
             /** Min */
@@ -4779,7 +4779,7 @@ export interface components {
         };
         /**
          * LogUniform
-         * @description Any number from min to max, each order of magnitude as likely as the next.
+         * @description Any number from min to max, uniform in the logarithm.
          */
         LogUniform: {
             /** Min */
@@ -4879,7 +4879,7 @@ export interface components {
         };
         /**
          * ModelLineage
-         * @description Where a version comes from. What is not known is left out.
+         * @description Where a version comes from. Unknown fields are omitted.
          */
         ModelLineage: {
             /** Run Id */
@@ -4980,7 +4980,7 @@ export interface components {
         };
         /**
          * ModelVersion
-         * @description Registered weights. Content and lineage never change; notes, tags and aliases do.
+         * @description Registered weights. Content and lineage are immutable; notes, tags and aliases can change.
          */
         ModelVersion: {
             /** Label */
@@ -5044,7 +5044,7 @@ export interface components {
         };
         /**
          * NewBaseline
-         * @description The evaluation that later ones are measured against, and the rule that they must pass.
+         * @description The evaluation that later ones are compared with, and the rule that they must pass.
          */
         NewBaseline: {
             /** Run Id */
@@ -5094,7 +5094,7 @@ export interface components {
         };
         /**
          * NewNotes
-         * @description What people should know about a version.
+         * @description The new notes of a version.
          */
         NewNotes: {
             /** Notes */
@@ -5117,7 +5117,7 @@ export interface components {
         };
         /**
          * NewPriority
-         * @description How early a run is taken.
+         * @description A new priority for a run.
          */
         NewPriority: {
             /** Priority */
@@ -5125,7 +5125,7 @@ export interface components {
         };
         /**
          * NewTag
-         * @description What a tag says.
+         * @description The new value of a tag.
          */
         NewTag: {
             /** Value */
@@ -5140,17 +5140,17 @@ export interface components {
             name: string;
             /**
              * Dataset Key
-             * @description Default: the recipe's.
+             * @description Default: the one in the recipe.
              */
             dataset_key?: string | null;
             /**
              * Base Model Id
-             * @description Built-in model or hub id. Default: the recipe's; with neither there is nothing to train.
+             * @description Built-in model or hub id. Default: the one in the recipe; one of the two is required.
              */
             base_model_id?: string | null;
             /**
              * Recipe
-             * @description Name of a recipe, or the recipe itself. Default: three epochs of the model at batch size 8.
+             * @description Name of a recipe, or an inline recipe. Default: three epochs at batch size 8.
              */
             recipe?: string | {
                 [key: string]: components["schemas"]["JsonValue"];
@@ -5163,7 +5163,7 @@ export interface components {
             overrides?: string[];
             /**
              * Search Space
-             * @description Dotted key of the recipe to what may be tried for it.
+             * @description Dotted key of the recipe to its search space.
              */
             search_space: {
                 [key: string]: components["schemas"]["ChoiceSpace"] | components["schemas"]["Uniform"] | components["schemas"]["LogUniform"] | components["schemas"]["RandInt"] | components["schemas"]["LogRandInt"];
@@ -5176,17 +5176,17 @@ export interface components {
             metric_name?: "validation_loss" | "loss" | "score";
             /**
              * Metric Mode
-             * @description Only for those who like to say it: losses are minimized, the score is maximized.
+             * @description Optional: losses are minimized, the score is maximized.
              */
             metric_mode?: ("min" | "max") | null;
             /**
              * Eval Set
-             * @description Each trial's model is evaluated on it; needed for the metric score.
+             * @description Every trial's model is evaluated on it; required by the metric score.
              */
             eval_set?: string | null;
             /**
              * Num Samples
-             * @description Trials. This or `device_minutes`, unless the sampler is grid.
+             * @description Number of trials. Required without `device_minutes`, unless the sampler is grid.
              */
             num_samples?: number | null;
             /** Device Minutes */
@@ -5246,7 +5246,7 @@ export interface components {
         };
         /**
          * OpenAIErrorDetail
-         * @description What OpenAI's clients show, and what this API says everywhere.
+         * @description An OpenAI error with the fields of every error of this API.
          */
         OpenAIErrorDetail: {
             /** Detail */
@@ -5267,7 +5267,7 @@ export interface components {
         };
         /**
          * Overlap
-         * @description A row that an eval set also asks.
+         * @description A row that overlaps with an eval set.
          */
         Overlap: {
             /**
@@ -5289,7 +5289,7 @@ export interface components {
         };
         /**
          * PackBody
-         * @description Which run is packed, and how much of it.
+         * @description Which run to pack, and which large files to include.
          */
         PackBody: {
             /** Run Id */
@@ -5312,7 +5312,7 @@ export interface components {
         };
         /**
          * Pagination
-         * @description Where a page stands.
+         * @description The position of a page in its list.
          */
         Pagination: {
             /** Limit */
@@ -5328,7 +5328,7 @@ export interface components {
         };
         /**
          * PairTally
-         * @description How two models stand against each other, over all votes.
+         * @description The result between two models over all votes.
          */
         PairTally: {
             /** Model */
@@ -5343,7 +5343,7 @@ export interface components {
         };
         /**
          * PairedDifference
-         * @description How the second differs from the first on the items that both could score.
+         * @description How the second differs from the first on the items that are scored in both.
          */
         PairedDifference: {
             /** N */
@@ -5373,7 +5373,7 @@ export interface components {
         };
         /**
          * ParentDataset
-         * @description The dataset that this one continues.
+         * @description The parent dataset.
          */
         ParentDataset: {
             /** Dataset Key */
@@ -5481,12 +5481,12 @@ export interface components {
         };
         /**
          * PlanRequest
-         * @description A run, and how it is to be planned. The body of `POST /api/tunix/plans`.
+         * @description A run, and how to plan it. The body of `POST /api/tunix/plans`.
          */
         PlanRequest: {
             /**
              * Recipe
-             * @description Name of a shipped recipe or of one in the home's `recipes/`, or the recipe itself. Never a path.
+             * @description Name of a shipped recipe or of one in the home's `recipes/`, or an inline recipe. Never a path.
              */
             recipe: string | {
                 [key: string]: components["schemas"]["JsonValue"];
@@ -5499,12 +5499,12 @@ export interface components {
             overrides?: string[];
             /**
              * Dataset
-             * @description Key of the dataset. Default: the recipe's.
+             * @description Key of the dataset. Default: the one in the recipe.
              */
             dataset?: string | null;
             /**
              * Name
-             * @description Becomes part of the run's id. Default: the recipe's name.
+             * @description Part of the run id. Default: the name of the recipe.
              */
             name?: string | null;
             /**
@@ -5521,30 +5521,30 @@ export interface components {
             device?: "auto" | "cpu" | "gpu" | "tpu";
             /**
              * Priority
-             * @description Higher first; equal ones in the order they came.
+             * @description Higher priorities run first; equal ones in the order of submission.
              * @default 0
              */
             priority?: number;
             /**
              * Is Held
-             * @description Wait until somebody resumes it.
+             * @description Queue it on hold until it is resumed.
              * @default false
              */
             is_held?: boolean;
             /**
              * Is Forced
-             * @description Run although the plan says that it does not fit.
+             * @description Run even if the plan says that it does not fit.
              * @default false
              */
             is_forced?: boolean;
             /**
              * Target
-             * @description The hardware that it is planned for. Default: this machine, or what the device says.
+             * @description The hardware to plan for. Default: this machine, or what `device` implies.
              */
             target?: string | null;
             /**
              * Eval Set
-             * @description Evaluate the model on this eval set when the training is done.
+             * @description Evaluate the trained model on this eval set.
              */
             eval_set?: string | null;
             /**
@@ -5555,24 +5555,24 @@ export interface components {
             executor?: "local" | "ray";
             /**
              * Num Smoke Steps
-             * @description End after this many steps; all else is the same.
+             * @description Stop after this many steps; nothing else changes.
              */
             num_smoke_steps?: number | null;
             /**
              * Session Seconds
-             * @description Time that the run may take, e.g. that of a Kaggle session.
+             * @description Time limit of the run, e.g. of a Kaggle session.
              */
             session_seconds?: number | null;
             /**
              * Is Compiled
-             * @description Ask the compiler for the figures, if this machine has one for the target: minutes, the first time.
+             * @description Compile for the figures, if this machine has a compiler for the target; slow the first time.
              * @default false
              */
             is_compiled?: boolean;
         };
         /**
          * PlanTarget
-         * @description Some devices of one kind that a plan can be for.
+         * @description Devices of one kind that a run can be planned for.
          */
         PlanTarget: {
             /** Name */
@@ -5600,7 +5600,7 @@ export interface components {
         };
         /**
          * Prediction
-         * @description One line of `predictions.jsonl`: the item, what was written, and what was made of it.
+         * @description One line of `predictions.jsonl`: the item, the completion and its judgement.
          */
         Prediction: {
             /** Item Id */
@@ -5625,7 +5625,7 @@ export interface components {
         };
         /**
          * PredictionList
-         * @description A page of what was written for the items of an evaluation, in the order of the eval set.
+         * @description A page of the predictions of an evaluation, in the order of the eval set.
          */
         PredictionList: {
             /** Data */
@@ -5634,7 +5634,7 @@ export interface components {
         };
         /**
          * Preference
-         * @description A vote that is kept.
+         * @description A stored vote.
          */
         Preference: {
             /** Messages */
@@ -5659,7 +5659,7 @@ export interface components {
         };
         /**
          * PreferenceList
-         * @description A page of votes, newest first, and how the models stand over all of them.
+         * @description A page of votes, newest first, with the tallies over all votes.
          */
         PreferenceList: {
             /** Data */
@@ -5670,7 +5670,7 @@ export interface components {
         };
         /**
          * PromoteRequest
-         * @description Under which name the best trial's model is registered.
+         * @description The name under which to register the model of the best trial.
          */
         PromoteRequest: {
             /** Model */
@@ -5685,14 +5685,14 @@ export interface components {
         };
         /**
          * Promotion
-         * @description Which weights become a version, and what is said about them.
+         * @description The weights to register, with label, notes and tags.
          */
         Promotion: {
             /** Source Run Id */
             source_run_id: string;
             /**
              * Step
-             * @description A checkpoint of the run. Default: what the run exported at its end.
+             * @description A checkpoint of the run. Default: the model exported at its end.
              */
             step?: number | null;
             /** Version Label */
@@ -5709,7 +5709,7 @@ export interface components {
         };
         /**
          * PromptParity
-         * @description What both models wrote for one prompt, token by token.
+         * @description The tokens both models generated for one prompt.
          */
         PromptParity: {
             /** Prompt */
@@ -5721,7 +5721,7 @@ export interface components {
         };
         /**
          * Protocol
-         * @description Everything that decides a score, apart from the model.
+         * @description Everything besides the model that determines a score.
          */
         Protocol: {
             /** Evalset Hash */
@@ -5754,7 +5754,7 @@ export interface components {
         };
         /**
          * QueueState
-         * @description How the queue stands.
+         * @description The state of the queue.
          */
         QueueState: {
             /** Is Paused */
@@ -5785,7 +5785,7 @@ export interface components {
         };
         /**
          * RecipeDetail
-         * @description A recipe that has a name: as it was written, and every value that it has.
+         * @description A named recipe: as it was written, and with all defaults.
          */
         RecipeDetail: {
             /** Name */
@@ -5801,7 +5801,7 @@ export interface components {
         };
         /**
          * RecipeList
-         * @description Every recipe that has a name, by name.
+         * @description The named recipes, sorted by name.
          */
         RecipeList: {
             /** Data */
@@ -5822,7 +5822,7 @@ export interface components {
         };
         /**
          * RecipeSettingList
-         * @description Every key that holds a value, in the order of the schema.
+         * @description Every key with a value, in the order of the schema.
          */
         RecipeSettingList: {
             /** Data */
@@ -5830,7 +5830,7 @@ export interface components {
         };
         /**
          * RegisteredModel
-         * @description A model by its name; the weights are in its versions.
+         * @description A named model; its versions hold the weights.
          */
         RegisteredModel: {
             /** Name */
@@ -5868,7 +5868,7 @@ export interface components {
         };
         /**
          * RegressionCheck
-         * @description Whether an evaluation may take the place of a baseline.
+         * @description The result of a check against a baseline.
          */
         RegressionCheck: {
             /**
@@ -5912,7 +5912,7 @@ export interface components {
         };
         /**
          * RegressionRequest
-         * @description What to hold against a baseline.
+         * @description The evaluation to check against a baseline.
          */
         RegressionRequest: {
             /** Run Id */
@@ -5936,7 +5936,7 @@ export interface components {
         };
         /**
          * Removal
-         * @description How many rows left for one reason, with the first examples.
+         * @description Rows removed for one reason, with the first examples.
          */
         Removal: {
             /**
@@ -5954,7 +5954,7 @@ export interface components {
         };
         /**
          * RemovedPair
-         * @description One row that was left out, and the row or eval item that is the reason.
+         * @description One removed row, and the row or eval item that is the reason.
          */
         RemovedPair: {
             /**
@@ -5977,7 +5977,7 @@ export interface components {
         };
         /**
          * RevisionReceipt
-         * @description What a reviewer gets for a repair: the new trace, and what it is a revision of.
+         * @description The response to a review: the new trace and the trace it revises.
          */
         RevisionReceipt: {
             /**
@@ -6017,7 +6017,7 @@ export interface components {
         };
         /**
          * Run
-         * @description One run, with everything but its recipe and its plan.
+         * @description One run, without its recipe and its plan.
          */
         Run: {
             /** Run Id */
@@ -6076,7 +6076,7 @@ export interface components {
         };
         /**
          * RunDetail
-         * @description A run with what was asked for, what it resolved to and what was predicted.
+         * @description A run with its request, its resolved recipe and its plan.
          */
         RunDetail: {
             /** Run Id */
@@ -6144,7 +6144,7 @@ export interface components {
         };
         /**
          * RunEvaluation
-         * @description An evaluation of a run. A verdict is a gate's to give: `POST /api/regression/check`.
+         * @description An evaluation of a run. It carries no verdict: `POST /api/regression/check` gives one.
          */
         RunEvaluation: {
             /**
@@ -6174,7 +6174,7 @@ export interface components {
         };
         /**
          * RunEventList
-         * @description What queue and workers did with a run, in order.
+         * @description The queue and worker events of a run, in order.
          */
         RunEventList: {
             /** Data */
@@ -6239,7 +6239,7 @@ export interface components {
         };
         /**
          * RunPreview
-         * @description A request that could run: what it resolves to, and what is predicted.
+         * @description A valid request: what it resolves to, and the plan.
          */
         RunPreview: {
             /** Recipe Name */
@@ -6267,12 +6267,12 @@ export interface components {
         };
         /**
          * RunRequest
-         * @description A recipe, by its name or whole, and how to run it. The body of `POST /api/tunix/runs`.
+         * @description A recipe, by name or inline, and how to run it. The body of `POST /api/tunix/runs`.
          */
         RunRequest: {
             /**
              * Recipe
-             * @description Name of a shipped recipe or of one in the home's `recipes/`, or the recipe itself. Never a path.
+             * @description Name of a shipped recipe or of one in the home's `recipes/`, or an inline recipe. Never a path.
              */
             recipe: string | {
                 [key: string]: components["schemas"]["JsonValue"];
@@ -6285,12 +6285,12 @@ export interface components {
             overrides?: string[];
             /**
              * Dataset
-             * @description Key of the dataset. Default: the recipe's.
+             * @description Key of the dataset. Default: the one in the recipe.
              */
             dataset?: string | null;
             /**
              * Name
-             * @description Becomes part of the run's id. Default: the recipe's name.
+             * @description Part of the run id. Default: the name of the recipe.
              */
             name?: string | null;
             /**
@@ -6307,30 +6307,30 @@ export interface components {
             device?: "auto" | "cpu" | "gpu" | "tpu";
             /**
              * Priority
-             * @description Higher first; equal ones in the order they came.
+             * @description Higher priorities run first; equal ones in the order of submission.
              * @default 0
              */
             priority?: number;
             /**
              * Is Held
-             * @description Wait until somebody resumes it.
+             * @description Queue it on hold until it is resumed.
              * @default false
              */
             is_held?: boolean;
             /**
              * Is Forced
-             * @description Run although the plan says that it does not fit.
+             * @description Run even if the plan says that it does not fit.
              * @default false
              */
             is_forced?: boolean;
             /**
              * Target
-             * @description The hardware that it is planned for. Default: this machine, or what the device says.
+             * @description The hardware to plan for. Default: this machine, or what `device` implies.
              */
             target?: string | null;
             /**
              * Eval Set
-             * @description Evaluate the model on this eval set when the training is done.
+             * @description Evaluate the trained model on this eval set.
              */
             eval_set?: string | null;
             /**
@@ -6341,13 +6341,13 @@ export interface components {
             executor?: "local" | "ray";
             /**
              * Num Smoke Steps
-             * @description End after this many steps; all else is the same.
+             * @description Stop after this many steps; nothing else changes.
              */
             num_smoke_steps?: number | null;
         };
         /**
          * RunTimes
-         * @description Where a run stands, and since when.
+         * @description The status of a run, with its times.
          */
         RunTimes: {
             /** Run Id */
@@ -6375,7 +6375,7 @@ export interface components {
         };
         /**
          * ScoreFilters
-         * @description What a list of scores was asked for.
+         * @description The filters that a list of scores was requested with.
          */
         ScoreFilters: {
             /** Dataset Key */
@@ -6393,7 +6393,7 @@ export interface components {
         };
         /**
          * ScoreRequest
-         * @description How to score; there is one way.
+         * @description The scoring criteria. Only `baseline` is supported.
          */
         ScoreRequest: {
             /**
@@ -6405,7 +6405,7 @@ export interface components {
         };
         /**
          * Scorecard
-         * @description How much a score rests on.
+         * @description How many items a score is based on.
          */
         Scorecard: {
             /** N Items */
@@ -6423,7 +6423,7 @@ export interface components {
         };
         /**
          * ScoredTraces
-         * @description How many traces the linter has judged just now.
+         * @description The number of traces that were scored.
          */
         ScoredTraces: {
             /** Num Scored */
@@ -6460,7 +6460,7 @@ export interface components {
         };
         /**
          * ServedModel
-         * @description A model that can be asked.
+         * @description A model that can be used for completions.
          */
         ServedModel: {
             /** Id */
@@ -6489,7 +6489,7 @@ export interface components {
         };
         /**
          * ServedModels
-         * @description All of them.
+         * @description All models that can be used.
          */
         ServedModels: {
             /**
@@ -6503,7 +6503,7 @@ export interface components {
         };
         /**
          * ServiceEvent
-         * @description Something that the queue or a worker did with a run. The engine's own events are in its directory.
+         * @description Something that the queue or a worker did with a run. Engine events are in the run directory.
          */
         ServiceEvent: {
             /** Sequence */
@@ -6527,7 +6527,7 @@ export interface components {
         };
         /**
          * ServiceReport
-         * @description The queue and who works for it.
+         * @description The queue and its workers.
          */
         ServiceReport: {
             /** Is Queue Paused */
@@ -6541,7 +6541,7 @@ export interface components {
         };
         /**
          * Session
-         * @description As whom this server sees you.
+         * @description The identity of the client.
          */
         Session: {
             /**
@@ -6554,7 +6554,7 @@ export interface components {
         };
         /**
          * SftExport
-         * @description Which rows are wanted: those of a dataset, or single traces.
+         * @description The rows to export: those of a dataset, or single traces.
          */
         SftExport: {
             /** Dataset Key */
@@ -6572,7 +6572,7 @@ export interface components {
         };
         /**
          * SftManifest
-         * @description A training in a few words.
+         * @description The main settings of a training run.
          */
         SftManifest: {
             /** Dataset Key */
@@ -6609,7 +6609,7 @@ export interface components {
         };
         /**
          * SftRecipe
-         * @description The recipe of such a training, for `POST /api/tunix/runs` or `tunix-rt train`.
+         * @description The recipe for these settings, for `POST /api/tunix/runs` or `tunix-rt train`.
          */
         SftRecipe: {
             /** Manifest Yaml */
@@ -6629,7 +6629,7 @@ export interface components {
         };
         /**
          * Share
-         * @description How many of how many, with the 95 % interval of the share.
+         * @description A count out of n, with the 95 % interval of the rate.
          */
         Share: {
             /** Count */
@@ -6657,7 +6657,7 @@ export interface components {
         };
         /**
          * Sparkline
-         * @description A few points of a run's loss, in order; the last one is the newest.
+         * @description A few points of the loss curve of a run, in order; the last one is the newest.
          */
         Sparkline: {
             /** Run Id */
@@ -6669,7 +6669,7 @@ export interface components {
         };
         /**
          * SparklineList
-         * @description Those of the runs that have logged something.
+         * @description The sparklines of the runs that have logged a loss.
          */
         SparklineList: {
             /** Data */
@@ -6690,7 +6690,7 @@ export interface components {
         };
         /**
          * SplitMove
-         * @description A question that is in one split on the base side and in another on the other side.
+         * @description A question that is in different splits on the two sides.
          */
         SplitMove: {
             /** Prompt Start */
@@ -6702,7 +6702,7 @@ export interface components {
         };
         /**
          * SplitStatistics
-         * @description What a split looks like.
+         * @description Statistics of a split.
          */
         SplitStatistics: {
             /** Num Rows */
@@ -6731,7 +6731,7 @@ export interface components {
         };
         /**
          * Spread
-         * @description How large something is, over predictions.
+         * @description Distribution of a quantity over predictions.
          */
         Spread: {
             /** Mean */
@@ -6745,7 +6745,7 @@ export interface components {
         };
         /**
          * StepReview
-         * @description What a reviewer made of one step.
+         * @description The verdict on one step.
          */
         StepReview: {
             /** I */
@@ -6760,7 +6760,7 @@ export interface components {
         };
         /**
          * StoredBaseline
-         * @description A baseline and what it stands for.
+         * @description A baseline with its evaluation.
          */
         StoredBaseline: {
             /** Name */
@@ -6801,7 +6801,7 @@ export interface components {
         };
         /**
          * StoredComparison
-         * @description Two stored traces and how their steps line up.
+         * @description Two stored traces with their aligned steps.
          */
         StoredComparison: {
             base: components["schemas"]["TraceDetail"];
@@ -6810,36 +6810,36 @@ export interface components {
         };
         /**
          * StreamOptions
-         * @description What a stream carries besides the text.
+         * @description What a stream contains besides text.
          */
         StreamOptions: {
             /**
              * Include Usage
-             * @description Send a last chunk with the numbers of tokens.
+             * @description Send a last chunk with the token counts.
              * @default false
              */
             include_usage?: boolean;
         };
         /**
          * SweepSpec
-         * @description A recipe, the keys of it that are searched, and how.
+         * @description A recipe, the keys to search, and how to search them.
          */
         SweepSpec: {
             /**
              * Name
-             * @description Small letters, digits and dashes, at most 40; becomes part of the ids of sweep and runs.
+             * @description Lowercase letters, digits and dashes, at most 40; part of the ids of the sweep and its runs.
              */
             name: string;
             /**
              * Recipe
-             * @description Name of a recipe, or the recipe itself.
+             * @description Name of a recipe, or an inline recipe.
              */
             recipe: string | {
                 [key: string]: components["schemas"]["JsonValue"];
             };
             /**
              * Dataset
-             * @description Key of the dataset. Default: the recipe's.
+             * @description Key of the dataset. Default: the one in the recipe.
              */
             dataset?: string | null;
             /**
@@ -6850,14 +6850,14 @@ export interface components {
             overrides?: string[];
             /**
              * Search Space
-             * @description Dotted key of the recipe to what may be tried for it.
+             * @description Dotted key of the recipe to its search space.
              */
             search_space: {
                 [key: string]: components["schemas"]["ChoiceSpace"] | components["schemas"]["Uniform"] | components["schemas"]["LogUniform"] | components["schemas"]["RandInt"] | components["schemas"]["LogRandInt"];
             };
             /**
              * Sampler
-             * @description Tree-structured Parzen estimator, chance, or every combination once.
+             * @description Tree-structured Parzen estimator, random search, or every combination once.
              * @default tpe
              * @enum {string}
              */
@@ -6870,54 +6870,54 @@ export interface components {
             seed?: number;
             /**
              * Pruner
-             * @description Who stops trials that look hopeless while they run.
+             * @description Stops unpromising trials while they run.
              * @default none
              * @enum {string}
              */
             pruner?: "none" | "median" | "hyperband";
             /**
              * Prune After Trials
-             * @description Trials that must have ended before `median` stops one.
+             * @description Trials that must end before `median` stops one.
              * @default 4
              */
             prune_after_trials?: number;
             /**
              * Prune After Percent
-             * @description Share of its training that every trial is given.
+             * @description Percent of its training that every trial completes before it may be stopped.
              * @default 10
              */
             prune_after_percent?: number;
             /**
              * Metric
-             * @description What makes one trial better than another.
+             * @description The metric to optimize.
              * @default validation_loss
              * @enum {string}
              */
             metric?: "validation_loss" | "loss" | "score";
             /**
              * Direction
-             * @description Only for those who like to say it: losses are minimized, the score is maximized.
+             * @description Optional: losses are minimized, the score is maximized.
              */
             direction?: ("minimize" | "maximize") | null;
             /**
              * Eval Set
-             * @description Each trial's model is evaluated on it; `score` is the accuracy there.
+             * @description Every trial's model is evaluated on it; `score` is the accuracy.
              */
             eval_set?: string | null;
             /**
-             * @description A grid needs none: it ends with its last combination.
+             * @description Optional for a grid, which ends with its last combination.
              * @default {}
              */
             budget?: components["schemas"]["Budget"];
             /**
              * Max Concurrent
-             * @description Trials that are queued or run at one time.
+             * @description Maximum number of trials that are queued or running.
              * @default 1
              */
             max_concurrent?: number;
             /**
              * Priority
-             * @description Of the trials in the queue.
+             * @description Priority of the trials in the queue.
              * @default 0
              */
             priority?: number;
@@ -6945,7 +6945,7 @@ export interface components {
         };
         /**
          * TargetList
-         * @description Every target, this machine's own first.
+         * @description Every target, this machine first.
          */
         TargetList: {
             /** Data */
@@ -6953,7 +6953,7 @@ export interface components {
         };
         /**
          * Task
-         * @description One task. Its states are those of a run.
+         * @description One task. It has the states of a run.
          */
         Task: {
             /**
@@ -7002,7 +7002,7 @@ export interface components {
         };
         /**
          * TaskProgress
-         * @description How far a task is, in its own words. The content of its `progress.json`.
+         * @description The progress of a task: the content of its `progress.json`.
          */
         TaskProgress: {
             /** Stage */
@@ -7016,7 +7016,7 @@ export interface components {
         };
         /**
          * TaskResult
-         * @description What a task made. The content of its `result.json`, which is written last.
+         * @description The result of a task: the content of its `result.json`, which is written last.
          */
         TaskResult: {
             /** Evaluation Id */
@@ -7025,7 +7025,7 @@ export interface components {
         };
         /**
          * TextPart
-         * @description A piece of a message. Models here read text only.
+         * @description A part of a message. Only text is supported.
          */
         TextPart: {
             /**
@@ -7076,7 +7076,7 @@ export interface components {
         };
         /**
          * TraceComparison
-         * @description What two traces share and where they part.
+         * @description The result of comparing two traces.
          */
         TraceComparison: {
             /** Same Prompt */
@@ -7092,7 +7092,7 @@ export interface components {
         };
         /**
          * TraceDetail
-         * @description A stored trace with what is known of it.
+         * @description A stored trace with its score and linter findings.
          */
         TraceDetail: {
             /**
@@ -7115,7 +7115,7 @@ export interface components {
         };
         /**
          * TraceFilter
-         * @description Which stored traces are meant. Everything given must hold; nothing given means all traces.
+         * @description Selects stored traces. All given conditions must hold; an empty filter selects all traces.
          */
         TraceFilter: {
             /** Labels */
@@ -7159,7 +7159,7 @@ export interface components {
         };
         /**
          * TraceReceipt
-         * @description What a caller gets for a trace that it sent.
+         * @description The response to storing a trace.
          */
         TraceReceipt: {
             /**
@@ -7179,7 +7179,7 @@ export interface components {
         };
         /**
          * TraceReview
-         * @description A verdict on some steps, and maybe another answer. Steps without a verdict stay as they are.
+         * @description Verdicts on steps, and optionally a new answer. Steps without a verdict are not changed.
          */
         TraceReview: {
             /**
@@ -7220,7 +7220,7 @@ export interface components {
         };
         /**
          * TraceScore
-         * @description The linter's judgement of a stored trace.
+         * @description The linter score of a stored trace.
          */
         TraceScore: {
             /**
@@ -7244,7 +7244,7 @@ export interface components {
         };
         /**
          * TraceStep
-         * @description One step of the shown work.
+         * @description One reasoning step.
          */
         TraceStep: {
             /** I */
@@ -7285,7 +7285,7 @@ export interface components {
         };
         /**
          * TrainingStatus
-         * @description Whether this server can train, and with what.
+         * @description Whether this server can train, and with which engines.
          */
         TrainingStatus: {
             /** Available */
@@ -7309,7 +7309,7 @@ export interface components {
         };
         /**
          * TriedRun
-         * @description What a run would be or, if it was not only tried, is.
+         * @description The preview of a dry run, or the queued run.
          */
         TriedRun: {
             preview?: components["schemas"]["RunPreview"] | null;
@@ -7317,12 +7317,12 @@ export interface components {
         };
         /**
          * TryRun
-         * @description A run that may only be tried out.
+         * @description A run request that is a dry run by default.
          */
         TryRun: {
             /**
              * Recipe
-             * @description Name of a shipped recipe or of one in the home's `recipes/`, or the recipe itself. Never a path.
+             * @description Name of a shipped recipe or of one in the home's `recipes/`, or an inline recipe. Never a path.
              */
             recipe: string | {
                 [key: string]: components["schemas"]["JsonValue"];
@@ -7335,12 +7335,12 @@ export interface components {
             overrides?: string[];
             /**
              * Dataset
-             * @description Key of the dataset. Default: the recipe's.
+             * @description Key of the dataset. Default: the one in the recipe.
              */
             dataset?: string | null;
             /**
              * Name
-             * @description Becomes part of the run's id. Default: the recipe's name.
+             * @description Part of the run id. Default: the name of the recipe.
              */
             name?: string | null;
             /**
@@ -7357,30 +7357,30 @@ export interface components {
             device?: "auto" | "cpu" | "gpu" | "tpu";
             /**
              * Priority
-             * @description Higher first; equal ones in the order they came.
+             * @description Higher priorities run first; equal ones in the order of submission.
              * @default 0
              */
             priority?: number;
             /**
              * Is Held
-             * @description Wait until somebody resumes it.
+             * @description Queue it on hold until it is resumed.
              * @default false
              */
             is_held?: boolean;
             /**
              * Is Forced
-             * @description Run although the plan says that it does not fit.
+             * @description Run even if the plan says that it does not fit.
              * @default false
              */
             is_forced?: boolean;
             /**
              * Target
-             * @description The hardware that it is planned for. Default: this machine, or what the device says.
+             * @description The hardware to plan for. Default: this machine, or what `device` implies.
              */
             target?: string | null;
             /**
              * Eval Set
-             * @description Evaluate the model on this eval set when the training is done.
+             * @description Evaluate the trained model on this eval set.
              */
             eval_set?: string | null;
             /**
@@ -7391,12 +7391,12 @@ export interface components {
             executor?: "local" | "ray";
             /**
              * Num Smoke Steps
-             * @description End after this many steps; all else is the same.
+             * @description Stop after this many steps; nothing else changes.
              */
             num_smoke_steps?: number | null;
             /**
              * Dry Run
-             * @description Check and plan it; queue nothing.
+             * @description Only check and plan it.
              * @default true
              */
             dry_run?: boolean;
@@ -7563,7 +7563,7 @@ export interface components {
         };
         /**
          * Usage
-         * @description Tokens of a request.
+         * @description Token counts of a request.
          */
         Usage: {
             /** Prompt Tokens */
@@ -7650,7 +7650,7 @@ export interface components {
         };
         /**
          * VersionVerdict
-         * @description Whether the files of a version are what was registered.
+         * @description Whether the files of a version are unchanged.
          */
         VersionVerdict: {
             /** Version */
@@ -7664,7 +7664,7 @@ export interface components {
         };
         /**
          * Worker
-         * @description A worker as the others see it.
+         * @description A worker process.
          */
         Worker: {
             /** Worker Id */
@@ -7699,7 +7699,7 @@ export interface components {
         };
         /**
          * WorkerList
-         * @description Every worker that is known, the newest first.
+         * @description Every known worker, newest first.
          */
         WorkerList: {
             /** Data */
@@ -7707,7 +7707,7 @@ export interface components {
         };
         /**
          * WorkerReport
-         * @description A worker that has not said goodbye.
+         * @description A worker that has not been stopped.
          */
         WorkerReport: {
             /** Worker Id */
@@ -7723,7 +7723,7 @@ export interface components {
         };
         /**
          * XrayFinding
-         * @description Something about the dataset under this tokenizer and template that a person should know.
+         * @description A finding about the dataset with this tokenizer and template.
          */
         XrayFinding: {
             /**
@@ -7749,7 +7749,7 @@ export interface components {
         };
         /**
          * XrayReport
-         * @description What training would see. `passed` is false when a finding is an error.
+         * @description The dataset as training sees it. `passed` is false when a finding is an error.
          */
         XrayReport: {
             /** Passed */
@@ -8178,10 +8178,10 @@ export interface operations {
                 mode?: string | null;
                 /** @description jax or torch */
                 engine?: string | null;
-                /** @description stands in the name of the model */
+                /** @description part of the name of the model */
                 model?: string | null;
                 sweep_id?: string | null;
-                /** @description stands in the id, the recipe, the model or the dataset */
+                /** @description part of the id, the recipe, the model or the dataset */
                 text?: string | null;
             };
             header?: never;
@@ -8634,7 +8634,7 @@ export interface operations {
     list_events_api_tunix_runs__run_id__events_get: {
         parameters: {
             query?: {
-                /** @description only later than this sequence */
+                /** @description only events after this sequence number */
                 after?: number;
             };
             header?: never;
@@ -9484,7 +9484,7 @@ export interface operations {
     stream_log_api_tunix_runs__run_id__logs_get: {
         parameters: {
             query?: {
-                /** @description `seq` of the last chunk that you have */
+                /** @description `seq` of the last chunk that you received */
                 since_seq?: number;
             };
             header?: {
@@ -9574,7 +9574,7 @@ export interface operations {
     stream_run_api_tunix_runs__run_id__stream_get: {
         parameters: {
             query?: {
-                /** @description `id` of the last message that you have */
+                /** @description `id` of the last message that you received */
                 cursor?: string;
             };
             header?: {
@@ -11620,7 +11620,7 @@ export interface operations {
             query?: {
                 limit?: number;
                 offset?: number;
-                /** @description stands in the key */
+                /** @description text in the key */
                 text?: string | null;
             };
             header?: never;
@@ -12135,7 +12135,7 @@ export interface operations {
     diff_api_datasets__dataset_key__diff_get: {
         parameters: {
             query: {
-                /** @description the dataset that came after */
+                /** @description the later dataset */
                 other: string;
                 limit?: number;
                 offset?: number;
@@ -12495,7 +12495,7 @@ export interface operations {
     get_xray_api_datasets__dataset_key__xray_get: {
         parameters: {
             query?: {
-                /** @description built-in name, or a hub id that is cached */
+                /** @description built-in name, or the hub id of a cached model */
                 model?: string;
                 /** @description name of a built-in template */
                 template?: string | null;
@@ -12593,7 +12593,7 @@ export interface operations {
     get_xray_page_api_datasets__dataset_key__xray_html_get: {
         parameters: {
             query?: {
-                /** @description built-in name, or a hub id that is cached */
+                /** @description built-in name, or the hub id of a cached model */
                 model?: string;
                 /** @description name of a built-in template */
                 template?: string | null;
@@ -12857,15 +12857,15 @@ export interface operations {
                 limit?: number;
                 offset?: number;
                 dataset?: string | null;
-                /** @description stands in the name of the model or of its base */
+                /** @description part of the name of the model or of its base */
                 model?: string | null;
-                /** @description stands in the name of the recipe */
+                /** @description part of the name of the recipe */
                 recipe?: string | null;
                 eval_set?: string | null;
                 run_id?: string | null;
-                /** @description not before this day or moment, in UTC */
+                /** @description not before this date or time, in UTC */
                 date_from?: string | null;
-                /** @description not after this day (to its end) or moment, in UTC */
+                /** @description not after this date (inclusive) or time, in UTC */
                 date_to?: string | null;
             };
             header?: never;
@@ -12942,7 +12942,7 @@ export interface operations {
     compare_api_evaluations_compare_get: {
         parameters: {
             query: {
-                /** @description pair the items that are the same, however they were asked */
+                /** @description compare the shared items even if the protocols differ */
                 allow_different_protocols?: boolean;
                 base: string;
                 other: string;
@@ -13224,7 +13224,7 @@ export interface operations {
                 difficulty?: string | null;
                 /** @description the rule that found the answer */
                 rule?: ("answer-tag" | "after-think" | "boxed" | "hash" | "answer-phrase" | "last-number") | null;
-                /** @description stands in prompt, expected answer or completion */
+                /** @description part of the prompt, the expected answer or the completion */
                 text?: string | null;
             };
             header?: never;
@@ -14034,14 +14034,14 @@ export interface operations {
                 limit?: number;
                 offset?: number;
                 dataset_key?: string | null;
-                /** @description stands in the name of the model or of its base */
+                /** @description part of the name of the model or of its base */
                 model_id?: string | null;
-                /** @description stands in the name of the recipe */
+                /** @description part of the name of the recipe */
                 config_path?: string | null;
                 eval_set?: string | null;
-                /** @description not before this day or moment, in UTC */
+                /** @description not before this date or time, in UTC */
                 date_from?: string | null;
-                /** @description not after this day (to its end) or moment, in UTC */
+                /** @description not after this date (inclusive) or time, in UTC */
                 date_to?: string | null;
             };
             header?: never;
@@ -14118,18 +14118,18 @@ export interface operations {
     get_leaderboard_api_tunix_leaderboard_get: {
         parameters: {
             query?: {
-                /** @description every evaluation, not only the newest of a model */
+                /** @description every evaluation, not only the newest one of each model */
                 shows_all?: boolean;
                 dataset?: string | null;
-                /** @description stands in the name of the model or of its base */
+                /** @description part of the name of the model or of its base */
                 model?: string | null;
-                /** @description stands in the name of the recipe */
+                /** @description part of the name of the recipe */
                 recipe?: string | null;
                 eval_set?: string | null;
                 run_id?: string | null;
-                /** @description not before this day or moment, in UTC */
+                /** @description not before this date or time, in UTC */
                 date_from?: string | null;
-                /** @description not after this day (to its end) or moment, in UTC */
+                /** @description not after this date (inclusive) or time, in UTC */
                 date_to?: string | null;
             };
             header?: never;
@@ -14658,7 +14658,7 @@ export interface operations {
     list_checks_api_regression_checks_get: {
         parameters: {
             query?: {
-                /** @description only the verdicts against this one */
+                /** @description only the verdicts against this baseline */
                 baseline?: string | null;
                 limit?: number;
                 offset?: number;
@@ -20243,7 +20243,7 @@ export interface operations {
     get_diagnosis_api_doctor_get: {
         parameters: {
             query?: {
-                /** @description examine again, also when that was a moment ago */
+                /** @description run the diagnosis again, even if it is recent */
                 fresh?: boolean;
             };
             header?: never;
