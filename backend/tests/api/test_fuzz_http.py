@@ -29,7 +29,7 @@ from tunix_rt.datasets.types import DatasetSpec
 from tunix_rt.evaluation.comparison.store import BaselineRepository
 from tunix_rt.evaluation.comparison.types import Baseline
 from tunix_rt.sweeps.create import create
-from tunix_rt.traces.service import score_trace
+from tunix_rt.traces.scoring import score_trace
 from tunix_rt.traces.store import TraceRepository
 
 EXAMPLES_PER_ROUTE = 25

@@ -9,7 +9,7 @@ from support.datasets import ALL_IN_TRAIN, add, stored, sums
 from tunix_rt.base.home import Home
 from tunix_rt.datasets.build import build_from_store, preview_dataset
 from tunix_rt.datasets.types import DatasetSpec
-from tunix_rt.traces.service import score_unscored
+from tunix_rt.traces.scoring import score_unscored
 from tunix_rt.traces.store import TraceRepository
 
 

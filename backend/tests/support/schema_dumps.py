@@ -39,7 +39,7 @@ from tunix_rt.sweeps.store import Decision, SweepRepository
 from tunix_rt.sweeps.types import Trial
 from tunix_rt.system.store import TokenRepository
 from tunix_rt.system.types import ApiToken
-from tunix_rt.traces.service import score_trace
+from tunix_rt.traces.scoring import score_trace
 from tunix_rt.traces.store import TraceRepository
 
 DUMPS = Path(__file__).parents[1] / "golden" / "schemas"

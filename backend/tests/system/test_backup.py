@@ -29,7 +29,7 @@ from tunix_rt.runs.store.workers import WorkerRepository
 from tunix_rt.system.access import create_token
 from tunix_rt.system.backup import make_backup, restore_backup
 from tunix_rt.system.store import DUMPED, TokenRepository
-from tunix_rt.traces.service import score_trace
+from tunix_rt.traces.scoring import score_trace
 from tunix_rt.traces.store import TraceRepository
 from tunix_rt.traces.types import TraceFilter
 

@@ -39,7 +39,7 @@ from tunix_rt.datasets.types import (
     content_hash,
 )
 from tunix_rt.traces.linter.findings import LINTER_VERSION
-from tunix_rt.traces.service import score_unscored
+from tunix_rt.traces.scoring import score_unscored
 from tunix_rt.traces.store import TraceRepository
 from tunix_rt.traces.types import StoredTrace
 

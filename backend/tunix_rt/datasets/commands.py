@@ -26,14 +26,8 @@ from tunix_rt.datasets.types import DatasetSpec
 from tunix_rt.datasets.xray.inspect import ModelChoice, XrayOptions, xray_dataset
 from tunix_rt.datasets.xray.report import LossOn, xray_html
 from tunix_rt.datasets.xray.views import print_xray
-from tunix_rt.traces.commands import (
-    ColumnPairs,
-    Rejects,
-    RowFormatName,
-    SkipInvalid,
-    SourceName,
-    with_trace_filter,
-)
+from tunix_rt.traces.commands.files import ColumnPairs, Rejects, RowFormatName, SkipInvalid, SourceName
+from tunix_rt.traces.commands.stored import with_trace_filter
 from tunix_rt.traces.formats.converters import parse_column_map
 from tunix_rt.traces.importer import import_options
 from tunix_rt.traces.types import DEFAULT_MARKUP, MarkupStyle, TraceFilter

@@ -50,7 +50,7 @@ from tunix_rt.traces.corruption import corrupt
 from tunix_rt.traces.importer import ImportOptions, ImportReport, import_traces
 from tunix_rt.traces.linter.findings import CODES
 from tunix_rt.traces.linter.linter import lint_trace
-from tunix_rt.traces.service import Progress, score_unscored
+from tunix_rt.traces.scoring import Progress, score_unscored
 from tunix_rt.traces.store import TraceRepository
 from tunix_rt.traces.types import Trace, TraceFilter
 

@@ -1,19 +1,17 @@
 """Export stored traces to training formats, and build trace filters from user input."""
 
 import gzip
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, cast
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from tunix_rt.base.errors import DataError, InvalidInputError, did_you_mean
 from tunix_rt.base.files.atomic import write_atomically
 from tunix_rt.base.files.tables import write_parquet
-from tunix_rt.base.records import explain_validation_error
 from tunix_rt.traces.formats.export import EXPORT_FORMATS, export_line
-from tunix_rt.traces.linter.findings import CODES
-from tunix_rt.traces.types import StoredTrace, TraceFilter
+from tunix_rt.traces.types import StoredTrace
 
 
 class ExportReport(BaseModel):
@@ -85,52 +83,3 @@ def _line(item: StoredTrace, export_format: str) -> str:
 
 def _with_trace_id(item: StoredTrace, error: DataError) -> DataError:
     return DataError(f"Trace {item.id}: {error.detail}", next_step=error.next_step)
-
-
-def build_filter(
-    *,
-    source: str | None = None,
-    meta: Sequence[str] = (),
-    tags: Sequence[str] = (),
-    min_score: float | None = None,
-    max_score: float | None = None,
-    codes: Sequence[str] = (),
-    without_codes: Sequence[str] = (),
-    query: str | None = None,
-) -> TraceFilter:
-    """Build a filter from user input; `meta` holds `key=value` pairs.
-
-    Raises:
-        InvalidInputError: a pair without `=`, an unknown linter finding, or text that no trace can contain.
-    """
-    try:
-        return TraceFilter(
-            source=source,
-            labels=dict(_key_and_value(pair) for pair in meta),
-            tags=tuple(tags),
-            min_score=min_score,
-            max_score=max_score,
-            with_codes=tuple(_known_code(code) for code in codes),
-            without_codes=tuple(_known_code(code) for code in without_codes),
-            query=query,
-        )
-    except ValidationError as error:
-        raise InvalidInputError(
-            f"This filter can match nothing: {explain_validation_error(error)}.",
-            next_step="Correct the filter; /docs and `tunix-rt traces list --help` describe it.",
-        ) from error
-
-
-def _key_and_value(pair: str) -> tuple[str, str]:
-    key, equals, value = pair.partition("=")
-    if not (key and equals):
-        raise InvalidInputError(
-            f"{pair!r} is not of the form key=value.", next_step="For example: category=algebra"
-        )
-    return key, value
-
-
-def _known_code(code: str) -> str:
-    if code not in CODES:
-        raise InvalidInputError(f"The linter has no finding {code!r}.", next_step=did_you_mean(code, CODES))
-    return code

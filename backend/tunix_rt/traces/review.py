@@ -16,7 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from tunix_rt.base.errors import DataError, InvalidInputError, NotFoundError
 from tunix_rt.base.records import TEXT_PATTERN
 from tunix_rt.traces.completion import render_completion
-from tunix_rt.traces.service import TraceReceipt, add_trace, score_trace
+from tunix_rt.traces.scoring import score_trace
+from tunix_rt.traces.service import TraceReceipt, add_trace
 from tunix_rt.traces.store import TraceRepository
 from tunix_rt.traces.types import (
     MAX_ANSWER_CHARS,

@@ -15,11 +15,12 @@ from tunix_rt.base.http.errors import error_responses
 from tunix_rt.base.http.routing import CheckedRoute, Limit, Offset, get_home
 from tunix_rt.base.http.transfers import download, spooled
 from tunix_rt.traces import review as revision_service
+from tunix_rt.traces import scoring
 from tunix_rt.traces import service as trace_service
-from tunix_rt.traces.export import build_filter
 from tunix_rt.traces.linter.findings import LintReport
 from tunix_rt.traces.linter.linter import lint_trace
 from tunix_rt.traces.review import TraceReview
+from tunix_rt.traces.service import build_filter
 from tunix_rt.traces.store import TraceRepository
 from tunix_rt.traces.types import Trace, TraceFilter, TraceOrder
 
@@ -169,9 +170,9 @@ def list_codes() -> trace_service.CodeList:
 @traces_router.post("/score")
 def score_traces(
     traces: Traces, criteria: Annotated[TraceFilter, Depends(trace_filter)]
-) -> trace_service.ScoredTraces:
+) -> scoring.ScoredTraces:
     """Lint and score every trace that the filter could select and this linter version has not scored."""
-    return trace_service.score_traces(traces, criteria)
+    return scoring.score_traces(traces, criteria)
 
 
 @traces_router.get("/{trace_id}", responses=error_responses(404))
@@ -183,11 +184,9 @@ def get_trace(trace_id: UUID, traces: Traces) -> trace_service.TraceDetail:
 @traces_router.post(
     "/{trace_id}/score", status_code=status.HTTP_201_CREATED, responses=error_responses(400, 404)
 )
-def score_trace(
-    trace_id: UUID, traces: Traces, request: ScoreRequest | None = None
-) -> trace_service.TraceScore:
+def score_trace(trace_id: UUID, traces: Traces, request: ScoreRequest | None = None) -> scoring.TraceScore:
     """Lint a stored trace and store the score. 404 if unknown."""
-    return trace_service.score_stored_trace(traces, trace_id)
+    return scoring.score_stored_trace(traces, trace_id)
 
 
 @traces_router.get("/{trace_id}/report", responses=error_responses(404))

@@ -1,28 +1,19 @@
 """Add, get, list and compare stored traces; lint stored traces and files."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from difflib import SequenceMatcher
-from itertools import islice
-from pathlib import Path
 from typing import Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tunix_rt.base.errors import InvalidInputError, NotFoundError, did_you_mean
-from tunix_rt.base.files.jsonl import BadRow, BlankLine, FileRow
-from tunix_rt.base.files.readers import open_rows, regular_file
-from tunix_rt.base.host import in_this_process, worker_processes
-from tunix_rt.base.records import Pagination
-from tunix_rt.traces.formats.registry import ROW_FORMATS, RowOptions, detect_format, read_row
-from tunix_rt.traces.formats.solutions import RowError
-from tunix_rt.traces.linter.findings import CODES, LINTER_VERSION, Finding, LintReport
+from tunix_rt.base.records import Pagination, explain_validation_error
+from tunix_rt.traces.linter.findings import CODES, LintReport
 from tunix_rt.traces.store import TraceRepository
 from tunix_rt.traces.types import (
-    StoredTrace,
     Trace,
     TraceFilter,
     TraceOrder,
@@ -147,102 +138,6 @@ def _similarity(left: frozenset[str], right: frozenset[str]) -> float:
     return len(left & right) / union if union else 0.0
 
 
-PROGRESS_EVERY_ROWS = 200
-
-
-class LineReport(BaseModel):
-    """The lint report of one line of a file."""
-
-    model_config = ConfigDict(frozen=True)
-    line: int
-    score: float | None
-    """None when the line is not a valid trace; `error` gives the reason."""
-    findings: tuple[Finding, ...] = ()
-    error: str | None = None
-
-
-def lint_file(
-    file: str | Path,
-    *,
-    row_format: str | None = None,
-    on_fraction: Callable[[float], None] = lambda fraction: None,
-) -> Iterator[LineReport]:
-    """One report per non-blank line, in order.
-
-    Args:
-        file: JSONL, CSV or Parquet; `-` is standard input.
-        row_format: one of `ROW_FORMATS`. Default: detected from the keys of each row.
-        on_fraction: called periodically with the fraction of the file that was read.
-    """
-    if row_format is not None and row_format not in ROW_FORMATS:
-        raise InvalidInputError(
-            f"There is no format {row_format!r}.", next_step=did_you_mean(row_format, ROW_FORMATS)
-        )
-    with regular_file(file) as path, open_rows(path) as stream:
-        for row in stream.rows:
-            if not isinstance(row, BlankLine):
-                yield _lint_row(row, row_format)
-            if row.number % PROGRESS_EVERY_ROWS == 0:
-                on_fraction(stream.fraction_read())
-
-
-def _lint_row(row: FileRow, row_format: str | None) -> LineReport:
-    if isinstance(row, BadRow):
-        return LineReport(line=row.number, score=None, error=row.reason)
-    assert not isinstance(row, BlankLine)
-    from tunix_rt.traces.linter.linter import lint_trace
-
-    try:
-        row_options = RowOptions(row_format or detect_format(row.values), keep_annotations=True)
-        report = lint_trace(read_row(row.values, row_options))
-    except RowError as error:
-        return LineReport(line=row.number, score=None, error=str(error))
-    return LineReport(line=row.number, score=report.score, findings=report.findings)
-
-
-Progress = Callable[[int], None]
-"""Called with the number of traces that were just linted."""
-
-BATCH = 500
-PARALLEL_FROM = 4_000
-"""Starting worker processes costs about as much as linting this many traces."""
-
-
-def score_trace(traces: TraceRepository, trace_id: UUID) -> LintReport:
-    """Lint one stored trace and store the report. NotFoundError if there is no such trace."""
-    # Imported here and below: lists and single traces start faster without the linter.
-    from tunix_rt.traces.linter.linter import lint_trace
-
-    report = lint_trace(traces.get(trace_id).trace())
-    traces.save_reports([(trace_id, report)])
-    return report
-
-
-def score_unscored(
-    traces: TraceRepository, criteria: TraceFilter, *, progress: Progress = lambda _: None
-) -> int:
-    """Lint the traces that `criteria` could select and that have no current score; returns their number."""
-    is_large = traces.count_unscored(criteria, LINTER_VERSION) >= PARALLEL_FROM
-    num_linted = 0
-    with worker_processes() if is_large else nullcontext(in_this_process) as mapper:
-        for reports in mapper(_lint_batch, _batched(traces.iter_unscored(criteria, LINTER_VERSION))):
-            traces.save_reports(reports)
-            num_linted += len(reports)
-            progress(len(reports))
-    return num_linted
-
-
-def _lint_batch(batch: list[tuple[UUID, str]]) -> list[tuple[UUID, LintReport]]:
-    from tunix_rt.traces.linter.linter import lint_trace
-
-    return [(trace_id, lint_trace(Trace.model_validate_json(canonical))) for trace_id, canonical in batch]
-
-
-def _batched(stored: Iterator[StoredTrace]) -> Iterator[list[tuple[UUID, str]]]:
-    while batch := [(item.id, item.canonical) for item in islice(stored, BATCH)]:
-        yield batch
-
-
 class TraceReceipt(BaseModel):
     """The response to storing a trace."""
 
@@ -284,17 +179,6 @@ class TraceList(BaseModel):
     """Traces left out because the filter asks for scores and they were never linted."""
 
 
-class TraceScore(BaseModel):
-    """The linter score of a stored trace."""
-
-    model_config = ConfigDict(frozen=True)
-    trace_id: UUID
-    score: float
-    criteria: Literal["baseline"]
-    scored_at: datetime
-    details: LintReport
-
-
 class LintCode(BaseModel):
     """One kind of finding."""
 
@@ -309,13 +193,6 @@ class CodeList(BaseModel):
 
     model_config = ConfigDict(frozen=True)
     data: tuple[LintCode, ...]
-
-
-class ScoredTraces(BaseModel):
-    """The number of traces that were scored."""
-
-    model_config = ConfigDict(frozen=True)
-    num_scored: int
 
 
 class StoredComparison(BaseModel):
@@ -392,19 +269,6 @@ def list_traces(
     )
 
 
-def score_stored_trace(traces: TraceRepository, key: UUID) -> TraceScore:
-    """Lint a stored trace and store the score."""
-    report = score_trace(traces, key)
-    return TraceScore(
-        trace_id=key, score=report.score, criteria="baseline", scored_at=datetime.now(UTC), details=report
-    )
-
-
-def score_traces(traces: TraceRepository, criteria: TraceFilter) -> ScoredTraces:
-    """Lint and score the traces that `criteria` could select and this linter version has not scored."""
-    return ScoredTraces(num_scored=score_unscored(traces, criteria))
-
-
 def list_codes() -> CodeList:
     """All linter findings."""
     codes = (
@@ -427,3 +291,52 @@ def compare_stored(traces: TraceRepository, base: UUID, other: UUID) -> StoredCo
     """Compare two stored traces."""
     left, right = get_trace(traces, base), get_trace(traces, other)
     return StoredComparison(base=left, other=right, comparison=compare_traces(left.payload, right.payload))
+
+
+def build_filter(
+    *,
+    source: str | None = None,
+    meta: Sequence[str] = (),
+    tags: Sequence[str] = (),
+    min_score: float | None = None,
+    max_score: float | None = None,
+    codes: Sequence[str] = (),
+    without_codes: Sequence[str] = (),
+    query: str | None = None,
+) -> TraceFilter:
+    """Build a filter from user input; `meta` holds `key=value` pairs.
+
+    Raises:
+        InvalidInputError: a pair without `=`, an unknown linter finding, or text that no trace can contain.
+    """
+    try:
+        return TraceFilter(
+            source=source,
+            labels=dict(_key_and_value(pair) for pair in meta),
+            tags=tuple(tags),
+            min_score=min_score,
+            max_score=max_score,
+            with_codes=tuple(_known_code(code) for code in codes),
+            without_codes=tuple(_known_code(code) for code in without_codes),
+            query=query,
+        )
+    except ValidationError as error:
+        raise InvalidInputError(
+            f"This filter can match nothing: {explain_validation_error(error)}.",
+            next_step="Correct the filter; /docs and `tunix-rt traces list --help` describe it.",
+        ) from error
+
+
+def _key_and_value(pair: str) -> tuple[str, str]:
+    key, equals, value = pair.partition("=")
+    if not (key and equals):
+        raise InvalidInputError(
+            f"{pair!r} is not of the form key=value.", next_step="For example: category=algebra"
+        )
+    return key, value
+
+
+def _known_code(code: str) -> str:
+    if code not in CODES:
+        raise InvalidInputError(f"The linter has no finding {code!r}.", next_step=did_you_mean(code, CODES))
+    return code

@@ -1,24 +1,18 @@
-"""tunix-rt traces import, export, lint, review, list, show, compare, delete."""
+"""tunix-rt traces import, export, lint."""
 
-import functools
-import inspect
 import statistics
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-from uuid import UUID
+from typing import Annotated, Literal
 
 import typer
-from pydantic import ValidationError
 
-from tunix_rt.base.errors import DataError, InvalidInputError
-from tunix_rt.base.files.atomic import write_atomically
+from tunix_rt.base.errors import DataError
 from tunix_rt.base.home import opened_home
-from tunix_rt.base.records import explain_validation_error
 from tunix_rt.base.terminal.options import JsonFlag
 from tunix_rt.base.terminal.output import (
     counted,
@@ -30,68 +24,18 @@ from tunix_rt.base.terminal.output import (
     progress_bar,
     say,
 )
-from tunix_rt.traces import service as trace_service
-from tunix_rt.traces import views as traces_view
-from tunix_rt.traces.export import build_filter, export_file, export_lines, require_export_format, write_lines
+from tunix_rt.traces.commands.stored import MetaPairs, Source, with_trace_filter
+from tunix_rt.traces.export import export_file, export_lines, require_export_format, write_lines
 from tunix_rt.traces.formats.converters import parse_column_map
 from tunix_rt.traces.formats.export import EXPORT_FORMATS
 from tunix_rt.traces.formats.registry import ROW_FORMATS
+from tunix_rt.traces.import_rows import ImportProgress, OnProgress
+from tunix_rt.traces.importer import ImportReport, import_options, import_traces
 from tunix_rt.traces.linter.findings import CODES, LINTER_VERSION
-from tunix_rt.traces.review import ReviewExport, TraceReview, add_revision, review_lines
-from tunix_rt.traces.service import LineReport, lint_file, score_unscored
+from tunix_rt.traces.scoring import LineReport, lint_file, score_unscored
+from tunix_rt.traces.service import build_filter
 from tunix_rt.traces.store import TraceRepository
-from tunix_rt.traces.types import TraceFilter, TraceOrder
-
-if TYPE_CHECKING:
-    from tunix_rt.traces.import_rows import ImportProgress, OnProgress
-    from tunix_rt.traces.importer import ImportReport
-
-Source = Annotated[str | None, typer.Option(help="Only traces from this source.")]
-MetaPairs = Annotated[list[str], typer.Option("--meta", help="key=value that must be in meta; repeatable.")]
-
-
-def _filter_from_options(
-    source: Source = None,
-    meta: MetaPairs = [],  # noqa: B006
-    tag: Annotated[list[str], typer.Option(help="Must be in meta.tags; repeatable.")] = [],  # noqa: B006
-    min_score: Annotated[float | None, typer.Option(min=0, max=100, help="Lowest linter score.")] = None,
-    max_score: Annotated[float | None, typer.Option(min=0, max=100, help="Highest linter score.")] = None,
-    code: Annotated[list[str], typer.Option(help="Has this linter finding; repeatable.")] = [],  # noqa: B006
-    without_code: Annotated[list[str], typer.Option(help="Lacks this linter finding; repeatable.")] = [],  # noqa: B006
-    query: Annotated[str | None, typer.Option(help="Words that must all occur (word* for a prefix).")] = None,
-) -> TraceFilter:
-    return build_filter(
-        source=source,
-        meta=meta,
-        tags=tag,
-        min_score=min_score,
-        max_score=max_score,
-        codes=code,
-        without_codes=without_code,
-        query=query,
-    )
-
-
-_FILTER_OPTIONS = inspect.signature(_filter_from_options).parameters
-
-
-def with_trace_filter(command: Callable[..., None]) -> Callable[..., None]:
-    """Replace the `criteria` parameter of a command with the options that select traces."""
-
-    @functools.wraps(command)
-    def with_options(**values: Any) -> None:
-        options = {name: values.pop(name) for name in _FILTER_OPTIONS}
-        command(criteria=_filter_from_options(**options), **values)
-
-    parameters: list[inspect.Parameter] = []
-    for parameter in inspect.signature(command).parameters.values():
-        parameters += _FILTER_OPTIONS.values() if parameter.name == "criteria" else [parameter]
-    keyword_only = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
-    # Typer inspects both.
-    with_options.__signature__ = inspect.Signature(keyword_only)  # type: ignore[attr-defined]
-    with_options.__annotations__ = {parameter.name: parameter.annotation for parameter in keyword_only}
-    return with_options
-
+from tunix_rt.traces.types import TraceFilter
 
 InputFile = Annotated[
     str, typer.Argument(metavar="FILE", help="JSONL, CSV, TSV or Parquet, also .gz; - reads standard input.")
@@ -138,52 +82,6 @@ KeepAnnotations = Annotated[
     bool, typer.Option("--keep-annotations", help="Keep the <<48/2=24>> annotations of GSM8K.")
 ]
 
-TraceId = Annotated[UUID, typer.Argument(help="Id of a stored trace.")]
-
-
-@with_trace_filter
-def list_traces(
-    *,
-    criteria: TraceFilter,
-    order: Annotated[TraceOrder, typer.Option(help="Order by time of storing, or by score.")] = "newest",
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many to show.")] = 20,
-    offset: Annotated[int, typer.Option(min=0, help="How many to skip.")] = 0,
-    as_json: JsonFlag = False,
-) -> None:
-    """List stored traces."""
-    with opened_home() as opened:
-        page = trace_service.list_traces(
-            TraceRepository(opened.database), criteria, limit=limit, offset=offset, order=order
-        )
-    print_json(page) if as_json else traces_view.print_list(page)
-
-
-def show(trace_id: TraceId, as_json: JsonFlag = False) -> None:
-    """Show one trace with its steps and linter findings."""
-    with opened_home() as opened:
-        detail = trace_service.get_trace(TraceRepository(opened.database), trace_id)
-        report = TraceRepository(opened.database).get_report(trace_id)
-    if as_json:
-        print_json(
-            detail.model_dump(mode="json") | {"report": report.model_dump(mode="json") if report else None}
-        )
-    else:
-        traces_view.print_trace(detail, report)
-
-
-def compare(base: TraceId, other: TraceId, as_json: JsonFlag = False) -> None:
-    """Align and compare the steps of two traces."""
-    with opened_home() as opened:
-        comparison = trace_service.compare_stored(TraceRepository(opened.database), base, other)
-    print_json(comparison) if as_json else traces_view.print_comparison(comparison)
-
-
-def delete(trace_id: TraceId, as_json: JsonFlag = False) -> None:
-    """Delete a trace. Datasets built from it keep their copy."""
-    with opened_home() as opened:
-        TraceRepository(opened.database).delete(trace_id)
-    print_json({"deleted": str(trace_id)}) if as_json else say(f"Deleted {trace_id}.")
-
 
 ExportFormatName = Annotated[str, typer.Option("--format", help=f"{', '.join(EXPORT_FORMATS)}.")]
 OutputFile = Annotated[
@@ -205,9 +103,6 @@ def import_command(
     as_json: JsonFlag = False,
 ) -> None:
     """Import traces from a file. A file with an invalid row is rejected unless --skip-invalid is set."""
-    # Imported here, like the progress bar below: `traces list` starts faster without them.
-    from tunix_rt.traces.importer import import_options, import_traces
-
     options = import_options(
         row_format=row_format,
         file_type=file_type,
@@ -246,7 +141,7 @@ def export_command(
 
 
 @contextmanager
-def _import_bar() -> "Iterator[OnProgress]":
+def _import_bar() -> Iterator[OnProgress]:
     """Show a progress bar on standard error if that is a terminal."""
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
@@ -254,7 +149,7 @@ def _import_bar() -> "Iterator[OnProgress]":
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
         tasks = {phase: bar.add_task(phase, total=1.0, visible=False) for phase in ("checking", "importing")}
 
-        def show(progress: "ImportProgress") -> None:
+        def show(progress: ImportProgress) -> None:
             description = f"{progress.phase} {progress.num_rows:,} rows"
             task = tasks[progress.phase]
             bar.update(task, completed=progress.fraction, description=description, visible=True)
@@ -262,7 +157,7 @@ def _import_bar() -> "Iterator[OnProgress]":
         yield show
 
 
-def _print_import(report: "ImportReport") -> None:
+def _print_import(report: ImportReport) -> None:
     say(
         f"Imported {report.num_imported:,} of {report.num_read:,} {report.row_format} rows of {report.file} "
         f"in {report.seconds:.1f} s, {report.rows_per_s:,.0f} rows/s."
@@ -401,63 +296,3 @@ def _lint_stored(source: str | None, meta: list[str], as_json: bool) -> None:
     else:
         say(f"Linted {counted(num_linted, 'trace')} (linter {LINTER_VERSION}); the others had a score.")
         say("List the worst: tunix-rt traces list --max-score 50")
-
-
-def review(
-    trace_id: Annotated[UUID, typer.Argument(help="Id of a stored trace.")],
-    accept: Annotated[list[int], typer.Option(help="Number of a correct step; repeatable.")] = [],  # noqa: B006
-    edit: Annotated[
-        list[str], typer.Option(metavar="STEP=TEXT", help="New text of a step; repeatable.")
-    ] = [],  # noqa: B006
-    reject: Annotated[list[int], typer.Option(help="Number of a wrong step to remove; repeatable.")] = [],  # noqa: B006
-    answer: Annotated[str | None, typer.Option(help="The correct final answer.")] = None,
-    as_json: JsonFlag = False,
-) -> None:
-    """Store a corrected trace as a new version. The reviewed trace is not changed."""
-    steps = [
-        *({"i": i, "verdict": "accepted"} for i in accept),
-        *(_edit(change) for change in edit),
-        *({"i": i, "verdict": "rejected"} for i in reject),
-    ]
-    corrections = _review(steps, answer)
-    with opened_home() as opened:
-        receipt = add_revision(TraceRepository(opened.database), trace_id, corrections)
-    print_json(receipt) if as_json else say(f"Stored as {receipt.id}, linter score {receipt.score:.0f}.")
-
-
-def export_reviews(
-    kind: Annotated[ReviewExport, typer.Argument(help="What to export.")],
-    output: Annotated[str, typer.Option(metavar="FILE", help="FILE; - is standard output.")] = "-",
-    as_json: JsonFlag = False,
-) -> None:
-    """Export reviews as preference pairs or as labelled steps."""
-    with opened_home() as opened:
-        lines = review_lines(TraceRepository(opened.database), kind)
-        if output == "-":
-            write_lines(lines, sys.stdout.buffer)
-            return
-        with write_atomically(Path(output), what="writing the export") as file:
-            num_lines = write_lines(lines, file)
-    if as_json:
-        print_json({"file": output, "kind": kind, "num_exported": num_lines})
-    else:
-        say(f"Wrote {counted(num_lines, 'line')} to {output}.")
-
-
-def _edit(change: str) -> dict[str, Any]:
-    step, equals, content = change.partition("=")
-    if not equals or not step.strip().isdecimal():
-        raise InvalidInputError(
-            f"--edit {change!r} is not STEP=TEXT.", next_step="For example: --edit '1=2 + 3 = 5'"
-        )
-    return {"i": int(step), "verdict": "edited", "content": content}
-
-
-def _review(steps: list[dict[str, Any]], answer: str | None) -> TraceReview:
-    try:
-        return TraceReview.model_validate({"steps": steps, "final_answer": answer})
-    except ValidationError as error:
-        raise InvalidInputError(
-            f"This review is not valid: {explain_validation_error(error, whole='review')}.",
-            next_step="See: tunix-rt traces review --help",
-        ) from error

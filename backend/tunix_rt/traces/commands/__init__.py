@@ -1,0 +1,1 @@
+"""tunix-rt traces."""
