@@ -1,7 +1,9 @@
 """Generate the reference pages of docs/ from the objects that they describe."""
 
+import ast
+import inspect
 import json
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any
 
 import typer
@@ -85,10 +87,21 @@ def _routes(path: str, operations: dict[str, Any]) -> list[str]:
 def settings_reference() -> str:
     """List every environment variable with its meaning and default."""
     lines = ["| variable | meaning | default |", "|---|---|---|"]
+    meanings = attribute_docstrings(Settings)
     for name, info in Settings.model_fields.items():
         default = "" if info.default is None else info.default
-        lines.append(f"| `TUNIX_RT_{name.upper()}` | {info.description} | `{default}` |")
+        lines.append(f"| `TUNIX_RT_{name.upper()}` | {meanings[name]} | `{default}` |")
     return "\n".join(lines) + "\n"
+
+
+def attribute_docstrings(kind: type) -> dict[str, str]:
+    """The string after each attribute of a class. pydantic could read them, but at every start."""
+    body = ast.parse(inspect.getsource(kind)).body[0].body
+    return {
+        before.target.id: inspect.cleandoc(after.value.value)
+        for before, after in pairwise(body)
+        if isinstance(before, ast.AnnAssign) and isinstance(after, ast.Expr)
+    }
 
 
 def errors_reference() -> str:

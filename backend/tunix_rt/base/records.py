@@ -1,11 +1,4 @@
-"""Frozen record base class, storable text types, pagination, dotted keys, readable validation errors.
-
-generation   text, token counts, or a typed failure     written while the model runs; never changes
-judgement    answer, rule, verdict, checked steps       computed from the text; re-scoring computes it again
-
-These types are the lines of `metrics.jsonl` and `events.jsonl` and the content of the JSON files of a run
-directory. Unknown figures are left out, never written as null.
-"""
+"""Frozen record base class, storable text types, pagination, dotted keys, readable validation errors."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,16 +1,4 @@
-"""Every TUNIX_RT_* setting and the directories of the home.
-
-jobs/<run_id>/recipe.yaml   the resolved recipe for the engine, written when the run is submitted
-jobs/<run_id>/output.log    the raw output of its processes over all attempts; locked while they run
-jobs/<run_id>/attempt.json  where the newest attempt starts in output.log
-jobs/<run_id>/child.json    the supervisor of the newest attempt; absent while it starts
-jobs/<run_id>/exit.json     how that attempt ended, written when all its processes have exited
-
-runs/<run_id>/recipe.resolved.json  plan.json  environment.json  code.diff
-runs/<run_id>/metrics.jsonl  events.jsonl  log.txt     appended line by line
-runs/<run_id>/checkpoints/<step>/  model/              whole directories
-runs/<run_id>/run_manifest.json                        written last
-"""
+"""Every TUNIX_RT_* setting and the directories of the home."""
 
 import os
 from pathlib import Path
@@ -23,6 +11,10 @@ from tunix_rt.base.errors import InvalidInputError
 MIB = 1024 * 1024
 EVALSETS = "evalsets"
 """Name of the eval set directory."""
+JOB_RECIPE_FILE = "recipe.yaml"
+"""The recipe that a submitted run will train, in jobs/<run_id>."""
+RUN_RECIPE_FILE = "recipe.resolved.json"
+"""The recipe that ran, with every default and override, in runs/<run_id>."""
 
 
 _PREFIX = "tunix_rt_"
@@ -35,7 +27,7 @@ class Settings(BaseModel):
     and every command needs the settings.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     def __init__(self, **values: Any) -> None:
         environment = {
@@ -206,8 +198,3 @@ def load_settings() -> Settings:
             f"The environment variable {name} is invalid: {problem['msg']}.",
             next_step="Correct or unset it; docs/configuration.md lists every setting.",
         ) from error
-
-
-JOB_RECIPE_FILE = "recipe.yaml"
-
-RUN_RECIPE_FILE = "recipe.resolved.json"

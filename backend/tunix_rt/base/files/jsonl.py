@@ -1,10 +1,4 @@
-"""JSON Lines: a streaming reader for untrusted files, append-only logs, row types for all readers.
-
-runs/<run_id>/recipe.resolved.json  plan.json  environment.json  code.diff
-runs/<run_id>/metrics.jsonl  events.jsonl  log.txt     appended line by line
-runs/<run_id>/checkpoints/<step>/  model/              whole directories
-runs/<run_id>/run_manifest.json                        written last
-"""
+"""JSON Lines: a streaming reader for untrusted files, append-only logs, row types for all readers."""
 
 import json
 import os
