@@ -42,7 +42,7 @@ def test_yaml_1_1_literals_are_text(text: str) -> None:
     [
         ("a: 1\nb: 2\na: 3", "line 3: the key 'a' is given twice"),
         ("a:\n  1: x", "line 2: 1 is not a key"),
-        ("a: &x 1\nb: *x", "line 2: an alias is not read"),
+        ("a: &x 1\nb: *x", "line 2: write the value instead of an alias"),
         ("a: !!python/name:os.system x", "could not determine a constructor"),
         ("a: !!set {b}", "could not determine a constructor"),
         ("a: [1,", "line 1: "),

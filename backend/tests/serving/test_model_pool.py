@@ -185,7 +185,7 @@ def test_a_disconnect_does_not_cancel_loading_for_others() -> None:
 def test_closing_the_pool_stops_a_loading_process() -> None:
     async def run() -> None:
         async with a_pool() as (pool, starts):
-            request = asyncio.create_task(completion(pool, "echo"))
+            request = asyncio.create_task(completion(pool, "echo", "stuck"))
 
             async def is_started() -> bool:
                 return bool(starts.processes)

@@ -1,6 +1,7 @@
 """A model process without a model, run as a child. The last message selects its behaviour.
 
-python model_child.py NAME     NAME `broken` cannot be loaded, `fading` exits without output
+python model_child.py NAME     NAME `broken` cannot be loaded, `fading` exits without output, `stuck` never
+                               finishes loading
 
 Only the standard library, so that it starts quickly; the lines are those of `serving.wire`.
 """
@@ -41,6 +42,8 @@ def answer(request: dict[str, Any], waiting: list[int]) -> None:
 def main(name: str) -> None:
     if name == "broken":
         send("failed", detail="The weights are damaged.", next_step="Copy them again.", code="bad-data")
+    elif name == "stuck":
+        sys.stdin.read()
     elif name != "fading":
         waiting: list[int] = []
         send("ready", device="none")

@@ -79,7 +79,7 @@ COMMANDS: dict[str, Command | Group] = {
     ),
     "plan": Command(
         "tunix_rt.engines.commands:plan",
-        "Say whether a recipe fits a target, before anything is downloaded. Exit 1 when it does not.",
+        "Check whether a recipe fits a target, before anything is downloaded. Exit 1 when it does not.",
     ),
     "train": Command(
         "tunix_rt.runs.commands.train:train",
@@ -188,7 +188,7 @@ COMMANDS: dict[str, Command | Group] = {
     ),
     "chat": Command(
         "tunix_rt.serving.commands:chat",
-        "Talk to a model. Its reasoning goes to standard error, dimmed, its answers to standard output.",
+        "Chat with a model. Reasoning goes to standard error, dimmed, and answers to standard output.",
     ),
     "evidence": Group(
         "Pack the evidence of a run, and verify evidence bundles.",

@@ -178,7 +178,7 @@ def chat(
     revision: Revision = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Chat with a model. Its reasoning goes to standard error, dimmed, and its answers to standard output."""
+    """Chat with a model. Reasoning goes to standard error, dimmed, and answers to standard output."""
     decoding = build_decoding(temperature, top_p, 1, seed, max_tokens)
     found = find_model(load_settings(), model, weights=weights, seed=weights_seed, revision=revision)
     options = LoadOptions(engine, DeviceRequest(device), chat_template=chat_template, markup=markup)

@@ -121,6 +121,6 @@ def test_run_of_other_engine_is_rejected_untouched(workshop: Workshop, half: str
     ):
         replace(workshop, engine=other).train(half, resume_from="latest")
     elsewhere = {"resume_from": "latest", "checkpoint_dir": workshop.root / half / "checkpoints"}
-    with pytest.raises(ConflictError, match=f"by the {workshop.engine} engine"):
+    with pytest.raises(ConflictError, match=f"started with the {workshop.engine} engine"):
         replace(workshop, engine=other).train(f"elsewhere-{half}", **elsewhere)
     assert {path: path.read_bytes() for path in before} == before

@@ -31,7 +31,7 @@ def test_a_first_process_that_does_not_answer_is_named() -> None:
 def test_the_first_process_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     for key in ("MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE"):
         monkeypatch.setenv(key, "")
-    with pytest.raises(DeviceError, match=r"Not all 2 processes came together.*torchrun"):
+    with pytest.raises(DeviceError, match=r"Not all 2 processes joined.*torchrun"):
         join(ProcessGroup(f"127.0.0.1:{free_port()}", 2, 0), timeout_s=1)
 
 

@@ -40,7 +40,7 @@ from tunix_rt.evaluation.faithfulness.types import (
 from tunix_rt.evaluation.predict import GenerationOptions, generate, generation_of
 from tunix_rt.evaluation.scoring.checkers.check import require_checkers
 from tunix_rt.evaluation.types import Generation, GenerationFailure
-from tunix_rt.models.find import Weights, find_model
+from tunix_rt.models.find import ModelToEvaluate, Weights, find_model
 from tunix_rt.models.types import EvaluatedModel
 from tunix_rt.recipes.types import FloatFormat
 from tunix_rt.tokenization.encoding import TraceEncoder
@@ -93,25 +93,12 @@ def measure_faithfulness(
         DataError: The eval set is invalid.
         ConflictError: The output directory holds an earlier report, or the model requires another engine.
     """
-    path = (request.output or settings.faithfulness_dir / str(uuid4())) / REPORT_FILE
-    if path.exists():
-        raise ConflictError(
-            f"{path} holds an earlier report.", next_step="Choose another directory with --output."
-        )
+    path = _report_path(settings, request)
     evalset = open_evalset(settings, request.evalset)
     require_checkers(evalset.items)
     model = find_model(settings, request.model, weights=request.weights, seed=request.weights_seed)
     model.require_engine(engine.name)
-    generator_request = GeneratorRequest(
-        model=model.section,
-        adapter=model.adapter,
-        seed=model.seed,
-        device=request.device,
-        precision=request.precision,
-        chat_template=request.chat_template,
-        markup=request.markup or model.markup,
-    )
-    generator = engine.open_generator(generator_request)
+    generator = engine.open_generator(_generator_request(model, request))
     # Greedy: with sampling, chance alone would change answers.
     options = GenerationOptions(
         Decoding(max_new_tokens=request.max_new_tokens), request.batch_size, view.on_line
@@ -157,6 +144,27 @@ def measure_faithfulness(
     )
     write_json_atomically(path, report.to_json(), what="writing the report")
     return report, path
+
+
+def _report_path(settings: Settings, request: FaithfulnessRequest) -> Path:
+    path = (request.output or settings.faithfulness_dir / str(uuid4())) / REPORT_FILE
+    if path.exists():
+        raise ConflictError(
+            f"{path} holds an earlier report.", next_step="Choose another directory with --output."
+        )
+    return path
+
+
+def _generator_request(model: ModelToEvaluate, request: FaithfulnessRequest) -> GeneratorRequest:
+    return GeneratorRequest(
+        model=model.section,
+        adapter=model.adapter,
+        seed=model.seed,
+        device=request.device,
+        precision=request.precision,
+        chat_template=request.chat_template,
+        markup=request.markup or model.markup,
+    )
 
 
 def run_trials(
