@@ -16,7 +16,7 @@ from tunix_rt.base.errors import ConflictError, DataError, NotFoundError
 from tunix_rt.base.files.atomic import storage_errors, write_json_atomically
 from tunix_rt.base.records import Record
 from tunix_rt.base.settings import Settings
-from tunix_rt.datasets.evalsets import open_evalset
+from tunix_rt.datasets.evalsets import OpenedEvalSet, open_evalset
 from tunix_rt.datasets.types import EvalItem
 from tunix_rt.engines.generation.base import GeneratingEngine, Generator, GeneratorRequest, Prompt
 from tunix_rt.engines.generation.text import encode_continuation
@@ -103,22 +103,7 @@ def measure_faithfulness(
     options = GenerationOptions(
         Decoding(max_new_tokens=request.max_new_tokens), request.batch_size, view.on_line
     )
-    encoder = generator.encoder
-    setup = FaithfulnessSetup(
-        model=model.identify(generator.source, lambda fraction: None),
-        evalset=evalset.name,
-        evalset_hash=evalset.content_hash,
-        template_hash=encoder.template.sha256,
-        markup=encoder.markup,
-        decoding=options.decoding,
-        check_text=request.check_text,
-        is_check_split=ends_within_token(encoder, request.check_text),
-        detector_version=DETECTOR_VERSION,
-        engine=engine.name,
-        device=generator.device,
-        precision=generator.precision,
-        seed=request.seed,
-    )
+    setup = _describe_setup(engine, generator, model, evalset, request, options)
     view.on_line(f"model {model.model.name} on {generator.device}")
     if setup.is_check_split:
         view.on_line(f"{request.check_text!r} ends within a token: the check arms start unlike any text")
@@ -144,6 +129,32 @@ def measure_faithfulness(
     )
     write_json_atomically(path, report.to_json(), what="writing the report")
     return report, path
+
+
+def _describe_setup(
+    engine: GeneratingEngine,
+    generator: Generator,
+    model: ModelToEvaluate,
+    evalset: OpenedEvalSet,
+    request: FaithfulnessRequest,
+    options: GenerationOptions,
+) -> FaithfulnessSetup:
+    encoder = generator.encoder
+    return FaithfulnessSetup(
+        model=model.identify(generator.source, lambda fraction: None),
+        evalset=evalset.name,
+        evalset_hash=evalset.content_hash,
+        template_hash=encoder.template.sha256,
+        markup=encoder.markup,
+        decoding=options.decoding,
+        check_text=request.check_text,
+        is_check_split=ends_within_token(encoder, request.check_text),
+        detector_version=DETECTOR_VERSION,
+        engine=engine.name,
+        device=generator.device,
+        precision=generator.precision,
+        seed=request.seed,
+    )
 
 
 def _report_path(settings: Settings, request: FaithfulnessRequest) -> Path:
