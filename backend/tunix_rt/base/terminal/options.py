@@ -38,7 +38,7 @@ def recipe_file(named: Path) -> Path:
     """The given file, or the shipped recipe of that name if there is no such file.
 
     Example:
-        smoke_tiny -> …/files/assets/recipes/smoke_tiny.yaml
+        smoke_tiny -> …/assets/recipes/smoke_tiny.yaml
     """
     if not named.exists() and str(named) in shipped_recipe_names():
         return shipped_recipe_path(str(named))
