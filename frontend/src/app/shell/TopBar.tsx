@@ -33,8 +33,8 @@ export function TopBar({ isMenuOpen, onMenu, onPalette, onHelp }: TopBarProps): 
         <img src="/favicon.svg" alt="" className={styles.mark} />
         <span className={styles.name}>Tunix RT</span>
       </Link>
-      <Button onClick={onPalette} aria-keyshortcuts="Control+K Meta+K">
-        Search or run a command <kbd className={styles.wide}>Ctrl K</kbd>
+      <Button aria-label="Search or run a command" aria-keyshortcuts="Control+K Meta+K" onClick={onPalette}>
+        Search <kbd className={styles.wide}>Ctrl K</kbd>
       </Button>
       <ThemeButton />
       <Button kind="quiet" className={classes(styles.wide)} aria-label="Keyboard shortcuts" onClick={onHelp}>
