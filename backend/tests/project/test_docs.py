@@ -116,7 +116,22 @@ def test_python_in_pages_imports_what_there_is() -> None:
     exec("\n".join(statements), {})
 
 
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md"), ROOT / "benchmarks" / "README.md"])
+
+
+@pytest.mark.parametrize(
+    "document",
+    [page for page in DOCUMENTS if page.name not in {"log.md", "CHANGELOG.md"}],
+    ids=lambda path: path.name,
+)
+def test_modules_named_in_pages_exist(document: Path) -> None:
+    folders = ("backend", "benchmarks", "supply_chain", "training", "training_pt")
+    modules = [
+        f"/{path.relative_to(ROOT).as_posix()}" for name in folders for path in (ROOT / name).rglob("*.py")
+    ]
+    for name in re.findall(r"[\w.-]+(?:/[\w.-]+)*\.py\b", document.read_text(encoding="utf-8")):
+        path = re.sub(r"^(\.\./)+", "", name)
+        assert any(module.endswith(f"/{path}") for module in modules), name
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
