@@ -1,8 +1,6 @@
 """Bounded request heads and bodies."""
 
-import asyncio
 from collections.abc import Callable
-from typing import Any, cast
 
 import anyio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -113,15 +111,6 @@ class BoundedHttp(HttpToolsProtocol):
     _num_unread = 0
     """Bytes since the last complete head, body chunk or request."""
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Write through a transport that joins head and body."""
-        self._writes = JoinedWrites(transport, self.loop)
-        super().connection_made(cast(asyncio.Transport, self._writes))
-
-    def eof_received(self) -> None:
-        """The client has finished sending: flush the response before the connection closes."""
-        self._writes.flush()
-
     def data_received(self, data: bytes) -> None:
         """Parse, and refuse a head that exceeds the limit."""
         self._num_unread += len(data)
@@ -143,35 +132,3 @@ class BoundedHttp(HttpToolsProtocol):
         """A request is complete."""
         self._num_unread = 0
         super().on_message_complete()
-
-
-class JoinedWrites:
-    """A transport that joins all writes of one event loop iteration.
-
-    The server writes head and body separately, and every write would wake up the client.
-    """
-
-    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
-        self._transport = transport
-        self._loop = loop
-        self._waiting: list[bytes] = []
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._transport, name)
-
-    def write(self, data: bytes) -> None:
-        """Queue data until the end of this event loop iteration."""
-        if not self._waiting:
-            self._loop.call_soon(self.flush)
-        self._waiting.append(data)
-
-    def close(self) -> None:
-        """Write the queued data, then close."""
-        self.flush()
-        self._transport.close()
-
-    def flush(self) -> None:
-        """Write the queued data."""
-        if self._waiting:
-            self._transport.write(b"".join(self._waiting))
-            self._waiting.clear()
