@@ -15,8 +15,8 @@ import math
 import socket
 import time
 from collections import OrderedDict
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Annotated
@@ -35,17 +35,8 @@ from tunix_rt.base.http.errors import error_response, error_responses, response_
 from tunix_rt.base.records import Record
 from tunix_rt.base.settings import Settings
 from tunix_rt.system.store import TokenRepository
-from tunix_rt.system.types import (
-    TOKEN_PREFIX,
-    ApiToken,
-    allows,
-    is_loopback,
-    needed_scope,
-    token_hash,
-)
-from tunix_rt.system.types import (
-    Scope as TokenScope,
-)
+from tunix_rt.system.types import TOKEN_PREFIX, ApiToken, allows, is_loopback, needed_scope, token_hash
+from tunix_rt.system.types import Scope as TokenScope
 
 MAX_FAILURES = 10
 WINDOW_S = 60.0
@@ -55,56 +46,48 @@ _IPV6_NETWORK_BITS = 64
 """A provider gives each customer such a network, so it counts as one address."""
 
 
-@dataclass
-class _Failures:
-    since_s: float
-    count: int
-
-
 class AuthFailures:
     """Counts wrong tokens by address."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._by_address: OrderedDict[str, _Failures] = OrderedDict()
+        # Since when, and how many.
+        self._by_address: OrderedDict[str, tuple[float, int]] = OrderedDict()
 
     def wait_s(self, address: str) -> int:
         """Seconds until this address may try again; 0 if now."""
-        failures = self._by_address.get(_group(address))
-        if failures is None or failures.count < MAX_FAILURES:
-            return 0
-        return max(math.ceil(failures.since_s + WINDOW_S - self._clock()), 0)
+        since_s, count = self._by_address.get(_group(address), (0.0, 0))
+        return max(math.ceil(since_s + WINDOW_S - self._clock()), 0) if count >= MAX_FAILURES else 0
 
     def add(self, address: str) -> None:
         """Count a wrong token."""
         key, now_s = _group(address), self._clock()
-        failures = self._by_address.pop(key, None)
-        if failures is None or now_s - failures.since_s >= WINDOW_S:
-            failures = _Failures(now_s, 0)
-        failures.count += 1
-        self._by_address[key] = failures
-        while len(self._by_address) > MAX_ADDRESSES:
+        since_s, count = self._by_address.pop(key, (now_s, 0))
+        self._by_address[key] = (since_s, count + 1) if now_s - since_s < WINDOW_S else (now_s, 1)
+        if len(self._by_address) > MAX_ADDRESSES:
             self._by_address.popitem(last=False)
 
     def __len__(self) -> int:
         return len(self._by_address)
 
 
-def _group(address: str) -> str:
+def _parsed(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
-        parsed = ipaddress.ip_address(address)
+        return ipaddress.ip_address(address)
     except ValueError:
-        return address
-    if parsed.version == 4:
+        return None
+
+
+def _group(address: str) -> str:
+    parsed = _parsed(address)
+    if parsed is None or parsed.version == 4:
         return address
     return str(ipaddress.ip_network((parsed, _IPV6_NETWORK_BITS), strict=False))
 
 
-_LOOPBACK_NAMES = frozenset({"localhost"})
 _DEFAULT_PORTS = (80, 443)
 _CROSS_SITE = frozenset({"cross-site", "same-site"})
 """Values of Sec-Fetch-Site for requests from another site or another port of this one."""
-_POLICY_VIOLATION = 1008
 _NUM_REMEMBERED = 16
 """Cached names: nearly every request has the same one."""
 _HEADERS = {
@@ -117,37 +100,44 @@ _HEADERS = {
 
 
 @dataclass(frozen=True)
-class Hosts:
-    """The host names that this server accepts."""
+class Access:
+    """The host names that a server accepts, and whether it requires a token."""
 
-    names: frozenset[str] = frozenset()
+    hosts: frozenset[str] = frozenset()
     takes_any_address: bool = False
-    """Whether any IP address is accepted: a rebinding attack needs a name."""
+    """Whether any IP address is accepted as the host: a rebinding attack needs a name."""
+    requires_token: bool = True
 
     @lru_cache(_NUM_REMEMBERED)  # noqa: B019 - one instance per server
-    def has(self, name: str) -> bool:
+    def has_host(self, name: str) -> bool:
         """Whether the server accepts requests for this name."""
-        if name in _LOOPBACK_NAMES or name in self.names:
+        if name == "localhost" or name in self.hosts:
             return True
-        try:
-            address = ipaddress.ip_address(name)
-        except ValueError:
-            return False
-        return self.takes_any_address or address.is_loopback
+        address = _parsed(name)
+        return address is not None and (self.takes_any_address or address.is_loopback)
+
+
+def access_to(settings: Settings, host: str) -> Access:
+    """On loopback without a token, unless the settings require one; elsewhere with a token."""
+    names = frozenset(settings.allowed_hosts)
+    if is_loopback(host):
+        return Access(names, requires_token=settings.require_token)
+    own_names = {host.lower(), socket.gethostname().lower()}
+    return Access(names | own_names, takes_any_address=True)
 
 
 class OwnHostOnly:
     """Refuses requests for another host (421) and from another origin (403)."""
 
-    def __init__(self, app: ASGIApp, hosts: Hosts) -> None:
+    def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app = app
-        self._hosts = hosts
+        self._access = access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Check the headers, then forward the request."""
         if scope["type"] == "websocket":
-            # There are no websockets; a future one must be checked like requests.
-            await send({"type": "websocket.close", "code": _POLICY_VIOLATION})
+            # There are no websockets; a future one must be checked like requests. 1008: policy violation.
+            await send({"type": "websocket.close", "code": 1008})
             return
         if scope["type"] != "http":
             await self._app(scope, receive, send)
@@ -164,7 +154,7 @@ class OwnHostOnly:
 
     def _refusal(self, method: str, headers: Headers) -> JSONResponse | None:
         authority = _authority(headers.get("host", ""))
-        if authority is None or not self._hosts.has(authority[0]):
+        if authority is None or not self._access.has_host(authority[0]):
             return error_response(
                 421,
                 "This server does not accept the request's Host.",
@@ -218,32 +208,10 @@ _FORWARDED = ("forwarded", "x-forwarded-for")
 _SIGNED_IN_AS = "signed_in_as"
 
 
-@dataclass(frozen=True)
-class Access:
-    """The host names of a server, and whether it requires a token."""
-
-    hosts: Hosts = field(default_factory=Hosts)
-    requires_token: bool = True
-
-
-def access_to(settings: Settings, host: str) -> Access:
-    """On loopback without a token, unless the settings require one; elsewhere with a token."""
-    names = frozenset(settings.allowed_hosts)
-    if is_loopback(host):
-        return Access(Hosts(names), requires_token=settings.require_token)
-    own_names = {host.lower(), socket.gethostname().lower()}
-    return Access(Hosts(names | own_names, takes_any_address=True), requires_token=True)
-
-
 def signed_in_as(scope: Scope) -> ApiToken | None:
     """The token of a request; None if it has none and needs none."""
     token: ApiToken | None = scope.get("state", {}).get(_SIGNED_IN_AS)
     return token
-
-
-def is_open(method: str, path: str) -> bool:
-    """Whether a request needs no token: the health check and the files of the web app."""
-    return path in OPEN_PATHS or (method in ("GET", "HEAD") and is_web_path(path))
 
 
 class TokenCheck:
@@ -261,11 +229,15 @@ class TokenCheck:
         await (refusal or self._app)(scope, receive, send)
 
     async def _refusal(self, scope: Scope) -> JSONResponse | None:
-        headers = Headers(scope=scope)
-        bearer, is_optional = _bearer(headers), self._is_optional(headers)
-        needs_none = is_optional or is_open(scope["method"], scope["path"])
+        headers, path = Headers(scope=scope), scope["path"]
+        scheme, _, value = headers.get("authorization", "").partition(" ")
+        bearer = value.strip() if scheme.lower() == "bearer" else ""
+        # A forwarded request did not come from this machine, even if the proxy runs on it.
+        is_optional = not self._access.requires_token and not any(name in headers for name in _FORWARDED)
+        is_open = path in OPEN_PATHS or (scope["method"] in ("GET", "HEAD") and is_web_path(path))
         # Browsers send the cookie with every request: it is ignored where no token is needed.
-        shown = bearer if needs_none else bearer or cookie_parser(headers.get("cookie", "")).get(TOKEN_COOKIE)
+        needs_none = is_optional or is_open
+        shown = bearer or (None if needs_none else cookie_parser(headers.get("cookie", "")).get(TOKEN_COOKIE))
         if shown is None or (is_optional and not shown.startswith(TOKEN_PREFIX)):
             return None if needs_none else _unauthorized("This server requires an access token.")
         try:
@@ -273,16 +245,14 @@ class TokenCheck:
         except StorageError as error:
             return response_to(error)
 
-    def _is_optional(self, headers: Headers) -> bool:
-        # A forwarded request did not come from this machine, even if the proxy runs on it.
-        return not self._access.requires_token and not any(name in headers for name in _FORWARDED)
-
     async def _refusal_of(self, shown: str, scope: Scope) -> JSONResponse | None:
         address = scope["client"][0] if scope.get("client") else ""
         hashed = token_hash(shown)
         token = self._known.recent(hashed)
         if token is None and (wait_s := self._failures.wait_s(address)):
-            return _too_many(wait_s)
+            detail = "Too many invalid access tokens from this address."
+            next_step = f"Wait {wait_s} s, then use a valid token."
+            return _refused(429, detail, next_step, "too-many-failures", {"retry-after": str(wait_s)})
         if token is None:
             token = await anyio.to_thread.run_sync(self._known.query, hashed)
         if token is None or not token.is_valid(datetime.now(UTC)):
@@ -301,12 +271,10 @@ class _KnownTokens:
         self._known: OrderedDict[str, tuple[float, ApiToken]] = OrderedDict()
 
     def recent(self, hashed: str) -> ApiToken | None:
-        """The token with this hash, if it was checked recently."""
         known_at_s, token = self._known.get(hashed, (0.0, None))
         return token if time.monotonic() - known_at_s < KNOWN_FOR_S else None
 
     def query(self, hashed: str) -> ApiToken | None:
-        """The token with this hash, from the database; records its use."""
         token, now = self._tokens.find(hashed), datetime.now(UTC)
         if token is None or not token.is_valid(now):
             self._known.pop(hashed, None)
@@ -318,33 +286,23 @@ class _KnownTokens:
         return token
 
 
-def _bearer(headers: Headers) -> str | None:
-    scheme, _, value = headers.get("authorization", "").partition(" ")
-    return value.strip() or None if scheme.lower() == "bearer" else None
+def _refused(status: int, detail: str, next_step: str, code: str, headers: Mapping[str, str]) -> JSONResponse:
+    response = error_response(status, detail, next_step, code)
+    response.headers.update(headers)
+    return response
 
 
 def _unauthorized(detail: str) -> JSONResponse:
     next_step = "Send 'Authorization: Bearer TOKEN'; on the server: tunix-rt tokens create NAME --scope read"
-    response = error_response(401, detail, next_step, "unauthorized")
-    response.headers["www-authenticate"] = 'Bearer realm="tunix-rt"'
-    return response
+    challenge = 'Bearer realm="tunix-rt"'
+    return _refused(401, detail, next_step, "unauthorized", {"www-authenticate": challenge})
 
 
 def _forbidden(token: ApiToken, needed: str) -> JSONResponse:
     detail = f"The access token has the scope {token.scope}; this needs the scope {needed}."
     next_step = f"On the server: tunix-rt tokens create NAME --scope {needed}"
-    response = error_response(403, detail, next_step, "forbidden")
-    response.headers["www-authenticate"] = (
-        f'Bearer realm="tunix-rt", error="insufficient_scope", scope="{needed}"'
-    )
-    return response
-
-
-def _too_many(wait_s: int) -> JSONResponse:
-    detail = "Too many invalid access tokens from this address."
-    response = error_response(429, detail, f"Wait {wait_s} s, then use a valid token.", "too-many-failures")
-    response.headers["retry-after"] = str(wait_s)
-    return response
+    challenge = f'Bearer realm="tunix-rt", error="insufficient_scope", scope="{needed}"'
+    return _refused(403, detail, next_step, "forbidden", {"www-authenticate": challenge})
 
 
 router = APIRouter(prefix="/api/session", tags=["session"], responses=error_responses())

@@ -10,76 +10,60 @@ from fastapi import FastAPI
 from fastapi_offline import FastAPIOffline
 
 from tunix_rt import __version__
+from tunix_rt.api import access as session
+from tunix_rt.api import metrics
 from tunix_rt.api.access import Access, OwnHostOnly, TokenCheck, access_to
-from tunix_rt.api.access import router as session_router
 from tunix_rt.api.limits import BodyLimit
 from tunix_rt.api.metrics import Measurements, RequestLog
-from tunix_rt.api.metrics import router as metrics_router
 from tunix_rt.api.web import BUILT, WebApp
 from tunix_rt.base.home import Home, open_home
 from tunix_rt.base.http.errors import install_error_handlers
 from tunix_rt.base.settings import Settings
-from tunix_rt.datasets.routes import router as datasets_router
-from tunix_rt.datasets.routes import xray_router
-from tunix_rt.evaluation.routes import (
-    evaluations_router,
-    faithfulness_router,
-    regression_router,
-    run_evaluations_router,
-)
-from tunix_rt.evaluation.routes import (
-    router as evalsets_router,
-)
-from tunix_rt.evidence.routes import router as evidence_router
-from tunix_rt.models.routes import models_router
-from tunix_rt.models.routes import router as model_versions_router
+from tunix_rt.datasets import routes as datasets
+from tunix_rt.evaluation import routes as evaluation
+from tunix_rt.evidence import routes as evidence
+from tunix_rt.models import routes as models
+from tunix_rt.runs.routes import live, preview, runs
 from tunix_rt.runs.routes.live import LiveRuns
-from tunix_rt.runs.routes.live import router as run_streams_router
-from tunix_rt.runs.routes.preview import router as plans_router
-from tunix_rt.runs.routes.preview import tunix_router
-from tunix_rt.runs.routes.runs import router as run_artifacts_router
-from tunix_rt.runs.routes.runs import runs_router
-from tunix_rt.runs.tasks.routes import router as tasks_router
+from tunix_rt.runs.tasks import routes as tasks
+from tunix_rt.serving import routes as serving
 from tunix_rt.serving.pool import ModelPool, process_launcher
-from tunix_rt.serving.routes import OpenAIErrors, preferences_router
-from tunix_rt.serving.routes import router as openai_router
-from tunix_rt.sweeps.routes import router as tuning_router
+from tunix_rt.serving.routes import OpenAIErrors
+from tunix_rt.sweeps import routes as sweeps
+from tunix_rt.system import routes as system
 from tunix_rt.system.demo import DemoProject
 from tunix_rt.system.doctor import CachedDiagnosis, diagnose
-from tunix_rt.system.routes import doctor_router, health_router
-from tunix_rt.system.routes import router as demo_router
 from tunix_rt.system.store import TokenRepository
-from tunix_rt.traces.routes import router as revisions_router
-from tunix_rt.traces.routes import traces_router
+from tunix_rt.traces import routes as traces
 
 # Matched in this order: the most requested routes come first.
 ROUTERS = (
-    health_router,
-    runs_router,
-    run_streams_router,
-    run_artifacts_router,
-    metrics_router,
-    traces_router,
-    revisions_router,
-    datasets_router,
-    xray_router,
-    evalsets_router,
-    evaluations_router,
-    faithfulness_router,
-    run_evaluations_router,
-    regression_router,
-    tunix_router,
-    plans_router,
-    openai_router,
-    tuning_router,
-    model_versions_router,
-    models_router,
-    tasks_router,
-    evidence_router,
-    preferences_router,
-    session_router,
-    demo_router,
-    doctor_router,
+    system.health_router,
+    runs.runs_router,
+    live.router,
+    runs.router,
+    metrics.router,
+    traces.traces_router,
+    traces.router,
+    datasets.router,
+    datasets.xray_router,
+    evaluation.router,
+    evaluation.evaluations_router,
+    evaluation.faithfulness_router,
+    evaluation.run_evaluations_router,
+    evaluation.regression_router,
+    preview.tunix_router,
+    preview.router,
+    serving.router,
+    sweeps.router,
+    models.router,
+    models.models_router,
+    tasks.router,
+    evidence.router,
+    serving.preferences_router,
+    session.router,
+    system.router,
+    system.doctor_router,
 )
 
 
@@ -120,22 +104,18 @@ def create_app(home: Home, access: Access | None = None) -> FastAPI:
     app.state.measurements = Measurements(home)
     app.state.demo = DemoProject(home.settings)
     app.state.doctor = CachedDiagnosis(partial(diagnose, home.settings))
-    _add_checks(app, home, access)
+    # The middleware added last sees a request first.
+    app.add_middleware(BodyLimit, limit_of=body_limit_of(home.settings))
+    if access is not None:
+        app.add_middleware(TokenCheck, tokens=TokenRepository(home.database), access=access)
+        app.add_middleware(OwnHostOnly, access=access)
+    app.add_middleware(OpenAIErrors)
+    app.add_middleware(RequestLog, measurements=app.state.measurements)
     install_error_handlers(app)
     for router in ROUTERS:
         app.include_router(router)
     app.router.default = WebApp(app.router.default, home.settings.web_dir or BUILT)
     return app
-
-
-def _add_checks(app: FastAPI, home: Home, access: Access | None) -> None:
-    # The middleware added last sees a request first.
-    app.add_middleware(BodyLimit, limit_of=body_limit_of(home.settings))
-    if access is not None:
-        app.add_middleware(TokenCheck, tokens=TokenRepository(home.database), access=access)
-        app.add_middleware(OwnHostOnly, hosts=access.hosts)
-    app.add_middleware(OpenAIErrors)
-    app.add_middleware(RequestLog, measurements=app.state.measurements)
 
 
 def body_limit_of(settings: Settings) -> Callable[[str], int]:

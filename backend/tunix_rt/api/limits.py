@@ -1,6 +1,7 @@
 """Bounded request heads and bodies."""
 
 from collections.abc import Callable
+from contextlib import suppress
 
 import anyio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -33,72 +34,61 @@ class BodyLimit:
         if scope["type"] != "http" or not any(name in _ANNOUNCING for name, _ in scope["headers"]):
             await self._app(scope, receive, send)
             return
-        await _Counted(self._app, self._limit_of(scope["path"])).run(scope, receive, send)
-
-
-class _Counted:
-    """A request whose body is being counted."""
-
-    def __init__(self, app: ASGIApp, limit: int) -> None:
-        self._app = app
-        self._limit = limit
-        self._num_bytes = 0
-        self._has_more = True
-        self._too_large = False
-        self._started = False
-
-    async def run(self, scope: Scope, receive: Receive, send: Send) -> None:
+        limit, body = self._limit_of(scope["path"]), _CountedBody(receive)
         declared = dict(scope["headers"]).get(b"content-length", b"0")
-        if declared.isdigit() and int(declared[:20]) > self._limit:
-            await self._refuse(receive, send)
+        if declared.isdigit() and int(declared[:20]) > limit:
+            await _refuse(limit, body, send)
             return
+        has_started = False
 
         async def counting_receive() -> Message:
-            message = await self._next(receive)
-            if self._num_bytes > self._limit:
-                self._too_large = True
+            message = await body.next()
+            if body.num_bytes > limit:
                 raise _BodyTooLarge
             return message
 
         async def guarded_send(message: Message) -> None:
             # The framework may turn our exception into its own response, which 413 replaces.
-            if not self._too_large or self._started:
-                self._started = True
+            nonlocal has_started
+            if body.num_bytes <= limit or has_started:
+                has_started = True
                 await send(message)
 
-        try:
+        with suppress(_BodyTooLarge):
             await self._app(scope, counting_receive, guarded_send)
-        except _BodyTooLarge:
-            pass
-        if self._too_large and not self._started:
-            await self._refuse(receive, send)
+        if body.num_bytes > limit and not has_started:
+            await _refuse(limit, body, send)
 
-    async def _refuse(self, receive: Receive, send: Send) -> None:
-        response = error_response(
-            413,
-            f"The body is larger than the {self._limit} bytes that this route takes.",
-            "Send smaller requests, or raise the limit: docs/configuration.md",
-            TooLargeError.code,
-        )
-        response.headers["connection"] = "close"
-        start = {"type": "http.response.start", "status": 413, "headers": response.raw_headers}
-        await send(start)
-        await send({"type": "http.response.body", "body": response.body, "more_body": True})
-        await self._linger(receive)
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def _linger(self, receive: Receive) -> None:
-        # Closing while the client still sends would reset the connection and lose the response.
-        end = self._num_bytes + LINGER_BYTES
-        with anyio.move_on_after(LINGER_S):
-            while self._has_more and self._num_bytes < end:
-                await self._next(receive)
+class _CountedBody:
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self.num_bytes = 0
+        self.has_more = True
 
-    async def _next(self, receive: Receive) -> Message:
-        message = await receive()
-        self._num_bytes += len(message.get("body", b""))
-        self._has_more = message.get("more_body", False)
+    async def next(self) -> Message:
+        message = await self._receive()
+        self.num_bytes += len(message.get("body", b""))
+        self.has_more = message.get("more_body", False)
         return message
+
+
+async def _refuse(limit: int, body: _CountedBody, send: Send) -> None:
+    response = error_response(
+        413,
+        f"The body is larger than the {limit} bytes that this route takes.",
+        "Send smaller requests, or raise the limit: docs/configuration.md",
+        TooLargeError.code,
+    )
+    response.headers["connection"] = "close"
+    await send({"type": "http.response.start", "status": 413, "headers": response.raw_headers})
+    await send({"type": "http.response.body", "body": response.body, "more_body": True})
+    # Closing while the client still sends would reset the connection and lose the response.
+    end = body.num_bytes + LINGER_BYTES
+    with anyio.move_on_after(LINGER_S):
+        while body.has_more and body.num_bytes < end:
+            await body.next()
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 MAX_HEAD_BYTES = 64 * 1024

@@ -128,12 +128,10 @@ def _by(name: str, what: str, label: str, values: dict[str, int] | dict[str, flo
 
 logger = logging.getLogger("tunix_rt.requests")
 
-_HEADER = "x-request-id"
-_RAW_HEADER = _HEADER.encode()
+_HEADER = b"x-request-id"
 _SAFE = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _QUIET = frozenset({"/api/health", "/metrics"})
 """Polled every few seconds by monitoring; logged only on errors."""
-_UNROUTED = "other"
 
 
 class RequestLog:
@@ -148,7 +146,8 @@ class RequestLog:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        own_id = _id(Headers(scope=scope).get(_HEADER, ""))
+        asked = Headers(scope=scope).get("x-request-id", "")
+        own_id = asked if _SAFE.fullmatch(asked) else f"{random.getrandbits(64):016x}"
         scope.setdefault("state", {})[REQUEST_ID] = own_id
         # Never reset: the request has its own context, and the server logs a bug after this returns.
         request_id.set(own_id)
@@ -158,8 +157,8 @@ class RequestLog:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                others = (header for header in message.get("headers", ()) if header[0] != _RAW_HEADER)
-                message["headers"] = [*others, (_RAW_HEADER, own_id.encode())]
+                others = (header for header in message.get("headers", ()) if header[0] != _HEADER)
+                message["headers"] = [*others, (_HEADER, own_id.encode())]
             await send(message)
 
         try:
@@ -171,7 +170,7 @@ class RequestLog:
 
     def _write(self, scope: Scope, status: int, duration_s: float) -> None:
         method, path = scope["method"], scope["path"]
-        route = getattr(scope.get("route"), "path", _UNROUTED)
+        route = getattr(scope.get("route"), "path", "other")
         self._measurements.observe(method, route, status, duration_s)
         if path in _QUIET and status < 400:
             return
@@ -185,10 +184,6 @@ class RequestLog:
         }
         message = f"{method} {path} {status} in {duration_s * 1000:.1f} ms"
         logger.log(logging.ERROR if status >= 500 else logging.INFO, message, extra={"fields": fields})
-
-
-def _id(requested: str) -> str:
-    return requested if _SAFE.fullmatch(requested) else f"{random.getrandbits(64):016x}"
 
 
 router = APIRouter(tags=["health"], responses=error_responses())

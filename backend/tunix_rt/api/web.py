@@ -16,18 +16,11 @@ BUILT = Path(__file__).parents[1] / "web"
 """Where `make web` puts the app; wheels include it."""
 _NOT_PAGES = ("/api", "/v1", "/metrics", "/docs", "/openapi.json", "/static-offline-docs", "/assets")
 """Never answered with the page, because a script that mistypes a route must get an error."""
-_READING_METHODS = ("GET", "HEAD")
 _FOREVER = "public, max-age=31536000, immutable"
 # `data:` is for images in style sheets.
-_CONTENT_SECURITY_POLICY = "; ".join(
-    (
-        "default-src 'self'",
-        "img-src 'self' data:",
-        "object-src 'none'",
-        "base-uri 'none'",
-        "form-action 'self'",
-        "frame-ancestors 'none'",
-    )
+_CONTENT_SECURITY_POLICY = (
+    "default-src 'self'; img-src 'self' data:; object-src 'none'; "
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 _NOT_BUILT = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Tunix RT: the web app is not built</title></head>
@@ -64,14 +57,14 @@ class WebApp:
 
     async def _response(self, scope: Scope) -> Response | None:
         path = scope["path"]
-        if scope["method"] not in _READING_METHODS or not is_web_path(path):
+        if scope["method"] not in ("GET", "HEAD") or not is_web_path(path):
             return None
-        response = None if path == "/" else await self._file(path, scope)
-        if response is None and path != "/" and not _wants_page(scope):
-            return None
-        return response or await self._page(scope)
-
-    async def _page(self, scope: Scope) -> Response:
+        if path != "/":
+            if file := await self._file(path, scope):
+                return file
+            accepts_html = "text/html" in Headers(scope=scope).get("accept", "")
+            if _is_under(path, _NOT_PAGES) or not accepts_html:
+                return None
         page = await self._file("/index.html", scope)
         return page or HTMLResponse(_NOT_BUILT, status_code=503, headers={"cache-control": "no-store"})
 
@@ -80,16 +73,11 @@ class WebApp:
             response = await self._files.get_response(path.lstrip("/"), scope)
         except HTTPException:
             return None
-        is_named_by_content = _is_under(path, ("/assets",))
         headers = MutableHeaders(raw=response.raw_headers)
-        headers["cache-control"] = _FOREVER if is_named_by_content else "no-cache"
+        # Assets are named by their content.
+        headers["cache-control"] = _FOREVER if _is_under(path, ("/assets",)) else "no-cache"
         headers["content-security-policy"] = _CONTENT_SECURITY_POLICY
         return response
-
-
-def _wants_page(scope: Scope) -> bool:
-    is_page = not _is_under(scope["path"], _NOT_PAGES)
-    return is_page and "text/html" in Headers(scope=scope).get("accept", "")
 
 
 def _is_under(path: str, prefixes: tuple[str, ...]) -> bool:
