@@ -289,14 +289,13 @@ def test_an_error_is_written_to_the_error_file(settings: Settings, tmp_path: Pat
 def test_all_commands_together_load_nothing_heavy() -> None:
     code = """
 import sys
-from tunix_rt.cli.main import COMMANDS, Command, LazyCommands
+from tunix_rt.cli.main import COMMANDS, SUMMARIES, LazyCommands
 commands = dict(LazyCommands(COMMANDS).items())
 for name, command in commands.items():
-    if isinstance(COMMANDS[name], Command):
-        assert command.help.startswith(COMMANDS[name].summary), name
-    else:
-        assert [one.name for one in command.commands.values()] == [*COMMANDS[name].commands]
-assert [command.name for command in commands.values()] == [*COMMANDS]
+    assert command.help.startswith(SUMMARIES[name]), name
+    if isinstance(COMMANDS[name], dict):
+        assert [one.name for one in command.commands.values()] == [*COMMANDS[name]]
+assert [command.name for command in commands.values()] == [*COMMANDS] == [*SUMMARIES]
 print(*sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
