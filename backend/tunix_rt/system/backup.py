@@ -8,13 +8,13 @@ manifest.json            written last: without it the archive is incomplete
 import hashlib
 import os
 import shutil
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import IO
 
 from pydantic import ValidationError
@@ -54,29 +54,19 @@ def file_entry(path: str) -> str:
     return f"files/{path}"
 
 
-class ArchiveWriter:
-    """A backup that is being written."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._zip = zipfile.ZipFile(file, "w", allowZip64=True)
-
-    def add(self, entry: str, chunks: Iterable[bytes]) -> ArchivedFile:
-        """Write an entry; returns its size and hash."""
-        packed = PurePosixPath(entry).suffix in _PACKED_ENDINGS
-        info = zipfile.ZipInfo(entry)
-        info.compress_type = zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED
-        digest, size_bytes = hashlib.sha256(), 0
-        with self._zip.open(info, "w", force_zip64=True) as target:
-            for chunk in chunks:
-                target.write(chunk)
-                digest.update(chunk)
-                size_bytes += len(chunk)
-        return ArchivedFile(size_bytes=size_bytes, sha256=digest.hexdigest())
-
-    def finish(self, manifest: BackupManifest) -> None:
-        """Write the manifest and close."""
-        self._zip.writestr(MANIFEST_ENTRY, manifest.model_dump_json(indent=2, exclude_none=True))
-        self._zip.close()
+def _add(archive: zipfile.ZipFile, entry: str, chunks: Iterable[bytes]) -> tuple[ArchivedFile, int]:
+    """Write an entry; returns its size and hash, and the number of chunks."""
+    packed = PurePosixPath(entry).suffix in _PACKED_ENDINGS
+    info = zipfile.ZipInfo(entry)
+    info.compress_type = zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED
+    digest, size_bytes, num_chunks = hashlib.sha256(), 0, 0
+    with archive.open(info, "w", force_zip64=True) as target:
+        for chunk in chunks:
+            target.write(chunk)
+            digest.update(chunk)
+            size_bytes += len(chunk)
+            num_chunks += 1
+    return ArchivedFile(size_bytes=size_bytes, sha256=digest.hexdigest()), num_chunks
 
 
 def read_up_to(file: IO[bytes], size_bytes: int) -> Iterator[bytes]:
@@ -87,8 +77,8 @@ def read_up_to(file: IO[bytes], size_bytes: int) -> Iterator[bytes]:
 
 
 @contextmanager
-def open_archive(path: Path) -> Iterator["ArchiveReader"]:
-    """Open a backup and check its entries against its manifest.
+def open_archive(path: Path) -> Iterator[tuple[zipfile.ZipFile, BackupManifest]]:
+    """Open a backup and check its entries against its manifest. Within it, a BadZipFile becomes a DataError.
 
     Raises:
         InvalidInputError: There is no such file.
@@ -97,81 +87,50 @@ def open_archive(path: Path) -> Iterator["ArchiveReader"]:
     if not path.is_file():
         raise InvalidInputError(f"There is no file {path}.", next_step="Check the path.")
     try:
-        with storage_errors("reading the backup"), zipfile.ZipFile(path) as opened:
-            yield ArchiveReader(path, opened)
+        with storage_errors("reading the backup"), zipfile.ZipFile(path) as archive:
+            yield archive, _read_manifest(archive)
     except (zipfile.BadZipFile, zlib.error) as error:
-        raise _damaged(path, str(error)) from error
+        raise DataError(
+            f"{path.name} is not a complete backup: {error}.",
+            next_step="Use another copy of it, or another backup.",
+        ) from error
 
 
-class ArchiveReader:
-    """A backup that is being read; every entry is checked against its hash."""
-
-    def __init__(self, path: Path, opened: zipfile.ZipFile) -> None:
-        self._path = path
-        self._zip = opened
-        self.manifest = self._manifest()
-        self._check_entries()
-
-    def _manifest(self) -> BackupManifest:
-        try:
-            return BackupManifest.model_validate_json(self._zip.read(MANIFEST_ENTRY))
-        except KeyError as error:
-            raise _damaged(self._path, "it has no manifest") from error
-        except ValidationError as error:
-            raise _damaged(self._path, "its manifest is of another version or is damaged") from error
-
-    def _check_entries(self) -> None:
-        expected = {
-            MANIFEST_ENTRY,
-            *map(table_entry, self.manifest.tables),
-            *map(file_entry, self.manifest.files),
-        }
-        found = self._zip.namelist()
-        if len(found) != len(set(found)) or set(found) != expected:
-            raise _damaged(self._path, "its entries do not match its manifest")
-        for path in self.manifest.files:
-            if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts or "\\" in path:
-                raise _damaged(self._path, f"the entry {path!r} points outside the home directory")
-
-    def check_tables(self) -> None:
-        """DataError when the rows of a table are not what was written."""
-        for name, entry in self.manifest.tables.items():
-            with self._zip.open(table_entry(name)) as source:
-                digest = hashlib.file_digest(source, "sha256").hexdigest()  # type: ignore[arg-type]
-            self._check(table_entry(name), entry, digest)
-
-    def lines(self, table: str) -> Iterator[bytes]:
-        """The rows of a table that was checked."""
-        with self._zip.open(table_entry(table)) as source:
-            yield from source
-
-    def extract(self, path: str, target: Path) -> None:
-        """Write a file of the home directory to `target`; DataError when it does not match its hash."""
-        entry = self.manifest.files[path]
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with self._zip.open(file_entry(path)) as source, target.open("xb") as file:
-            shutil.copyfileobj(source, file, _CHUNK_BYTES)
-        with target.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        self._check(file_entry(path), entry, digest)
-        if entry.is_read_only:
-            target.chmod(0o444)
-
-    def _check(self, name: str, entry: ArchivedFile, sha256: str) -> None:
-        if entry.sha256 != sha256:
-            raise _damaged(self._path, f"the entry {name} does not match its hash")
+def _read_manifest(archive: zipfile.ZipFile) -> BackupManifest:
+    try:
+        manifest = BackupManifest.model_validate_json(archive.read(MANIFEST_ENTRY))
+    except KeyError as error:
+        raise zipfile.BadZipFile("it has no manifest") from error
+    except ValidationError as error:
+        raise zipfile.BadZipFile("its manifest is of another version or is damaged") from error
+    expected = {MANIFEST_ENTRY, *map(table_entry, manifest.tables), *map(file_entry, manifest.files)}
+    found = archive.namelist()
+    if len(found) != len(set(found)) or set(found) != expected:
+        raise zipfile.BadZipFile("its entries do not match its manifest")
+    for path in manifest.files:
+        if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts or "\\" in path:
+            raise zipfile.BadZipFile(f"the entry {path!r} points outside the home directory")
+    return manifest
 
 
-def _damaged(path: Path, reason: str) -> DataError:
-    return DataError(
-        f"{path.name} is not a complete backup: {reason}.",
-        next_step="Use another copy of it, or another backup.",
-    )
+def _extract(archive: zipfile.ZipFile, path: str, entry: ArchivedFile, target: Path) -> None:
+    """Write a file of the home directory to `target`, and check it."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with archive.open(file_entry(path)) as source, target.open("xb") as file:
+        shutil.copyfileobj(source, file, _CHUNK_BYTES)
+    with target.open("rb") as file:
+        _check_hash(file, entry, file_entry(path))
+    if entry.is_read_only:
+        target.chmod(0o444)
+
+
+def _check_hash(source: IO[bytes], entry: ArchivedFile, name: str) -> None:
+    if hashlib.file_digest(source, "sha256").hexdigest() != entry.sha256:  # type: ignore[arg-type]
+        raise zipfile.BadZipFile(f"the entry {name} does not match its hash")
 
 
 OnFile = Callable[[str], None]
 
-_PRIVATE = 0o600
 _DATABASE_FILE = "tunix_rt.db"
 _EXCLUDED = frozenset({"models/checkouts", "models/incoming", "hub"})
 """Links into the home, unfinished files, and files that can be downloaded again."""
@@ -193,52 +152,45 @@ def make_backup(
             f"{target} is inside the home directory that is being backed up.",
             next_step="Write the backup elsewhere, preferably to another disk.",
         )
-    with write_atomically(target, what="writing the backup", mode=_PRIVATE) as file:
-        archive = ArchiveWriter(file)
-        manifest = BackupManifest(
-            created_at=datetime.now(UTC),
-            tunix_rt_version=__version__,
-            schema_revision=SCHEMA_HEAD,
-            database=home.database.dialect.name,
-            has_checkpoints=with_checkpoints,
-            tables=_add_tables(archive, home),
-            files=_add_files(archive, home.settings, with_checkpoints, on_file),
-        )
-        archive.finish(manifest)
+    # It contains hashes of tokens and all data, so only its owner may read it.
+    with write_atomically(target, what="writing the backup", mode=0o600) as file:
+        with zipfile.ZipFile(file, "w") as archive:
+            manifest = BackupManifest(
+                created_at=datetime.now(UTC),
+                tunix_rt_version=__version__,
+                schema_revision=SCHEMA_HEAD,
+                database=home.database.dialect.name,
+                has_checkpoints=with_checkpoints,
+                tables=_add_tables(archive, home.database),
+                files=_add_files(archive, home.settings.home_dir, with_checkpoints, on_file),
+            )
+            archive.writestr(MANIFEST_ENTRY, manifest.model_dump_json(indent=2, exclude_none=True))
     return manifest
 
 
-def _add_tables(archive: ArchiveWriter, home: Home) -> dict[str, ArchivedTable]:
+def _add_tables(archive: zipfile.ZipFile, database: Database) -> dict[str, ArchivedTable]:
     added = {}
-    with snapshot(home.database) as connection:
+    with snapshot(database) as connection:
         for table in DUMPED:
-            num_rows = 0
-
-            def counted(lines: Iterator[bytes]) -> Iterator[bytes]:
-                nonlocal num_rows
-                for line in lines:
-                    num_rows += 1
-                    yield line
-
-            entry = archive.add(table_entry(table.name), counted(dump_rows(connection, table)))
+            entry, num_rows = _add(archive, table_entry(table.name), dump_rows(connection, table))
             added[table.name] = ArchivedTable(**entry.model_dump(), num_rows=num_rows)
     return added
 
 
 def _add_files(
-    archive: ArchiveWriter, settings: Settings, with_checkpoints: bool, on_file: OnFile
+    archive: zipfile.ZipFile, home: Path, with_checkpoints: bool, on_file: OnFile
 ) -> dict[str, ArchivedFile]:
     added = {}
-    for path in _included_files(settings.home_dir, with_checkpoints):
+    for path in _included_files(home, with_checkpoints):
         on_file(path)
         with storage_errors(f"reading {path}"):
             try:
-                file = (settings.home_dir / path).open("rb")
+                file = (home / path).open("rb")
             except FileNotFoundError:
                 continue  # removed meanwhile
             with file:
                 status = os.fstat(file.fileno())
-                entry = archive.add(file_entry(path), read_up_to(file, status.st_size))
+                entry, _ = _add(archive, file_entry(path), read_up_to(file, status.st_size))
         added[path] = entry.model_copy(update={"is_read_only": not status.st_mode & 0o200})
     return added
 
@@ -250,23 +202,19 @@ def _included_files(home: Path, with_checkpoints: bool) -> Iterator[str]:
         subdirectories[:] = sorted(
             name for name in subdirectories if _includes_directory(here / name, with_checkpoints)
         )
-        yield from ((here / name).as_posix() for name in sorted(names) if _includes_file(home, here / name))
-
-
-def _includes_file(home: Path, path: Path) -> bool:
-    is_database = len(path.parts) == 1 and path.name.startswith(_DATABASE_FILE)
-    # No sockets or links, whose targets do not belong to the home.
-    is_plain = (home / path).is_file() and not (home / path).is_symlink()
-    return is_plain and not (is_database or path.name.startswith("."))
+        for name in sorted(names):
+            file = Path(directory, name)
+            is_database = here == Path() and name.startswith(_DATABASE_FILE)
+            # No sockets or links, whose targets do not belong to the home.
+            is_plain = file.is_file() and not file.is_symlink()
+            if is_plain and not (is_database or name.startswith(".")):
+                yield (here / name).as_posix()
 
 
 def _includes_directory(path: Path, with_checkpoints: bool) -> bool:
     is_unfinished = path.name.startswith(".") or ".tmp-" in path.name
     is_checkpoints = path.match("runs/*/checkpoints") and len(path.parts) == 3
     return not (is_unfinished or path.as_posix() in _EXCLUDED or (is_checkpoints and not with_checkpoints))
-
-
-_DATABASE_FILES = ("tunix_rt.db", "tunix_rt.db-wal", "tunix_rt.db-shm")
 
 
 def restore_backup(
@@ -281,31 +229,40 @@ def restore_backup(
         ConflictError: The home or the database is in use.
         DataError: The backup is damaged, or of a newer version.
     """
-    with open_archive(source) as archive:
-        _refuse_newer(archive.manifest)
+    with open_archive(source) as (archive, manifest):
+        if manifest.schema_revision > SCHEMA_HEAD:
+            raise DataError(
+                f"The backup has schema {manifest.schema_revision}; this version knows up to {SCHEMA_HEAD}.",
+                next_step=f"Upgrade Tunix RT: the backup was written by {manifest.tunix_rt_version}.",
+            )
         _refuse_used_home(settings.home_dir)
         with storage_errors("creating the home directory"):
             settings.home_dir.mkdir(parents=True, exist_ok=True)
         engine = open_engine(settings.resolved_database_url)
         try:
-            _refuse_used_database(engine, archive.manifest)
-            archive.check_tables()
-            with _staged(settings.home_dir) as staging:
-                for path in archive.manifest.files:
+            _refuse_used_database(engine, manifest)
+            for name, table in manifest.tables.items():
+                with archive.open(table_entry(name)) as rows:
+                    _check_hash(rows, table, table_entry(name))
+            with TemporaryDirectory(
+                dir=settings.home_dir, prefix=".restoring-", ignore_cleanup_errors=True
+            ) as staging:
+                for path, entry in manifest.files.items():
                     on_file(path)
-                    archive.extract(path, staging / path)
-                _load(engine, archive, staging, settings.home_dir)
+                    _extract(archive, path, entry, Path(staging, path))
+                _load(engine, archive, manifest, Path(staging))
         finally:
             engine.dispose()
-        return archive.manifest
+        return manifest
 
 
-def _load(database: Database, archive: ArchiveReader, staging: Path, home: Path) -> None:
-    manifest = archive.manifest
+def _load(database: Database, archive: zipfile.ZipFile, manifest: BackupManifest, staging: Path) -> None:
     with writing(database) as connection:
         upgrade(connection, manifest.schema_revision)
         for name, table in manifest.tables.items():
-            if load_rows(connection, name, archive.lines(name)) != table.num_rows:
+            with archive.open(table_entry(name)) as rows:
+                num_rows = load_rows(connection, name, rows)
+            if num_rows != table.num_rows:
                 raise DataError(
                     f"The number of rows of {name} does not match the manifest.",
                     next_step="Use another copy of it, or another backup.",
@@ -314,31 +271,13 @@ def _load(database: Database, archive: ArchiveReader, staging: Path, home: Path)
         upgrade(connection, "head")
         # Within the transaction: if a file cannot be moved into place, no row is committed either.
         for path in staging.iterdir():
-            path.rename(home / path.name)
-
-
-@contextmanager
-def _staged(home: Path) -> Iterator[Path]:
-    """A temporary directory in the home, removed at the end."""
-    staging = Path(tempfile.mkdtemp(dir=home, prefix=".restoring-"))
-    try:
-        yield staging
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
-
-
-def _refuse_newer(manifest: BackupManifest) -> None:
-    if manifest.schema_revision > SCHEMA_HEAD:
-        raise DataError(
-            f"The backup has schema {manifest.schema_revision}; this version knows up to {SCHEMA_HEAD}.",
-            next_step=f"Upgrade Tunix RT: the backup was written by {manifest.tunix_rt_version}.",
-        )
+            path.rename(staging.parent / path.name)
 
 
 def _refuse_used_home(home: Path) -> None:
-    used = [path for path in home.iterdir() if path.name not in _DATABASE_FILES] if home.exists() else []
-    used = [path for path in used if path.is_file() or any(path.iterdir())]
-    if used:
+    database = {f"{_DATABASE_FILE}{suffix}" for suffix in ("", "-wal", "-shm")}
+    found = [path for path in home.iterdir() if path.name not in database] if home.exists() else []
+    if used := [path for path in found if path.is_file() or any(path.iterdir())]:
         raise ConflictError(
             f"The home directory {home} is not empty: it has {min(used).name}.",
             next_step="Restore into an empty one: add --home DIR, or set TUNIX_RT_HOME.",
@@ -346,11 +285,8 @@ def _refuse_used_home(home: Path) -> None:
 
 
 def _refuse_used_database(database: Database, manifest: BackupManifest) -> None:
-    if not has_tables(database):
-        return
     used = first_table_with_rows(database)
-    is_of_this_schema = manifest.schema_revision == SCHEMA_HEAD
-    if used is None and is_of_this_schema:
+    if not has_tables(database) or (used is None and manifest.schema_revision == SCHEMA_HEAD):
         return
     reason = f"has rows in {used}" if used else "has tables, and the backup is of an older schema"
     raise ConflictError(
