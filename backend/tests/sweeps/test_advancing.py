@@ -28,7 +28,7 @@ from tunix_rt.runs.store.workers import WorkerRepository
 from tunix_rt.runs.types import RunFilter
 from tunix_rt.sweeps.advance import advance, advance_all
 from tunix_rt.sweeps.create import create
-from tunix_rt.sweeps.service import cancel, remove, resume
+from tunix_rt.sweeps.service import cancel, resume
 from tunix_rt.sweeps.store import SweepRepository
 
 TO_NINE = {"type": "randint", "min": 0, "max": 9}
@@ -214,10 +214,10 @@ def test_a_sweep_that_goes_on_cannot_be_removed(store: Home) -> None:
     sweep_id = started(store)
     advance(store, sweep_id)
     with pytest.raises(ConflictError, match="is running"):
-        remove(store, sweep_id)
+        SweepRepository(store.database).remove(sweep_id)
     cancel(store, sweep_id)
     advance(store, sweep_id)
-    remove(store, sweep_id)
+    SweepRepository(store.database).remove(sweep_id)
     with pytest.raises(NotFoundError, match="There is no sweep"):
         SweepRepository(store.database).get(sweep_id)
     assert num_runs(store, sweep_id) == 1

@@ -125,10 +125,10 @@ def test_both_ends_of_a_range_and_every_choice_are_tried_on_the_recipe() -> None
     targets = {"type": "choice", "values": [["q", "v"], ["q"]]}
     spec = make_spec(search_space={"training.learning_rate": LEARNING_RATE, "lora.targets": targets})
     assert list(probes(spec)) == [
-        {"training.learning_rate": 1e-4},
-        {"training.learning_rate": 1e-2},
-        {"lora.targets": ["q", "v"]},
-        {"lora.targets": ["q"]},
+        ("training.learning_rate", 1e-4),
+        ("training.learning_rate", 1e-2),
+        ("lora.targets", ["q", "v"]),
+        ("lora.targets", ["q"]),
     ]
 
 

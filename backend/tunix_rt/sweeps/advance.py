@@ -10,6 +10,7 @@ id, so it is never submitted twice. Of two concurrent decisions only one can be 
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from tunix_rt.base.errors import ConflictError, NotFoundError, StorageError, Tun
 from tunix_rt.base.files.jsonl import read_json_lines
 from tunix_rt.base.home import Home
 from tunix_rt.engines.training.run_dir import RunDir
-from tunix_rt.engines.training.types import RunFailure
+from tunix_rt.engines.training.types import RunFailure, RunStatus
 from tunix_rt.evaluation.store import EvaluationRepository
 from tunix_rt.runs.service import cancel
 from tunix_rt.runs.store.repository import RunRepository
@@ -95,19 +96,16 @@ def value_of(sweep: Sweep, trial: Trial, key: str) -> JsonValue:
     return found
 
 
-_VALUE_ERRORS = ("does-not-fit", "diverged")
-"""Failures caused by the values themselves: the sampler should avoid them."""
-
-
 class TrialScheduler:
     """Decides about the trials of one sweep."""
 
     def __init__(self, home: Home, sweep_id: str, now: datetime) -> None:
         self._home = home
+        self._sweeps = SweepRepository(home.database)
         self._now = now
         # Read before the rows: if the journal grows in between, the decision is refused.
-        self._num_known = SweepRepository(home.database).journal_length(sweep_id)
-        self.sweep = SweepRepository(home.database).get(sweep_id)
+        self._num_known = self._sweeps.journal_length(sweep_id)
+        self.sweep = self._sweeps.get(sweep_id)
         self._trials = {trial.number: trial for trial in self.sweep.trials}
         self._changed: set[int] = set()
         self._opened: SweepStudy | None = None
@@ -118,7 +116,7 @@ class TrialScheduler:
             # Imported here: most of the time there is nothing to ask the sampler.
             from tunix_rt.sweeps.study import SweepStudy
 
-            records = SweepRepository(self._home.database).journal(self.sweep.sweep_id)[: self._num_known]
+            records = self._sweeps.journal(self.sweep.sweep_id)[: self._num_known]
             self._opened = SweepStudy(self.sweep.sweep_id, self.sweep.spec, records)
         return self._opened
 
@@ -157,27 +155,36 @@ class TrialScheduler:
                 )
             )
 
-    def update_trial(self, trial: Trial, run: Run | None) -> None:
+    def update_trial(self, trial: Trial, run: Run) -> None:
         """Update a trial from its run."""
-        if run is None:
-            return
         if run.status == "succeeded":
-            self._measure(trial, run)
+            value = final_value(self._home, self.sweep, trial, run)
+            if value is None:
+                self.fail(trial, f"Its run succeeded, but has no {self.sweep.spec.metric}.")
+            else:
+                self._study.succeed(trial.number, value)
+                self._end(trial, "succeeded", value=value)
         elif run.status == "failed":
-            is_fault = run.failure is not None and run.failure.code in _VALUE_ERRORS
-            self._fail(trial, run.failure.detail if run.failure else "Its run failed.", is_fault=is_fault)
+            if run.failure is None:
+                self.fail(trial, "Its run failed.")
+            else:
+                self.fail(trial, run.failure.detail, code=run.failure.code)
         elif run.status == "cancelled":
             self.stop(trial, "Its run was cancelled.")
-        else:
-            self._follow(trial, run)
+        elif run.status == "running":
+            self._follow(trial)
 
     def stop(self, trial: Trial, why: str) -> None:
         """Mark a trial as cancelled. The sampler still expects its result, so that it can be resumed."""
         self._end(trial, "cancelled", error=why)
 
-    def refuse(self, trial: Trial, error: TunixRTError) -> None:
-        """Fail a trial whose run the queue refuses."""
-        self._fail(trial, str(error), is_fault=error.code in _VALUE_ERRORS)
+    def fail(self, trial: Trial, error: str, *, code: str = "") -> None:
+        """Mark a trial as failed."""
+        if code in ("does-not-fit", "diverged"):
+            self._study.prune(trial.number)  # because of its values: the sampler should avoid them
+        else:
+            self._study.fail(trial.number)
+        self._end(trial, "failed", error=error)
 
     def commit(self) -> bool:
         """Store the decisions since the last call; False if another worker has stored one meanwhile."""
@@ -192,28 +199,12 @@ class TrialScheduler:
         )
         self._num_known += len(records)
         self._changed.clear()
-        return SweepRepository(self._home.database).commit(self.sweep.sweep_id, decision)
+        return self._sweeps.commit(self.sweep.sweep_id, decision)
 
-    def _measure(self, trial: Trial, run: Run) -> None:
-        value = final_value(self._home, self.sweep, trial, run)
-        if value is None:
-            metric = self.sweep.spec.metric
-            self._fail(trial, f"Its run succeeded, but has no {metric}.", is_fault=False)
-            return
-        self._study.succeed(trial.number, value)
-        self._end(trial, "succeeded", value=value)
-
-    def _fail(self, trial: Trial, error: str, *, is_fault: bool) -> None:
-        if is_fault:
-            self._study.prune(trial.number)
-        else:
-            self._study.fail(trial.number)
-        self._end(trial, "failed", error=error)
-
-    def _follow(self, trial: Trial, run: Run) -> None:
-        if run.status == "running" and trial.status == "queued":
+    def _follow(self, trial: Trial) -> None:
+        if trial.status == "queued":
             self._put(trial.model_copy(update={"status": "running"}))
-        if run.status != "running" or self.sweep.spec.pruner == "none":
+        if self.sweep.spec.pruner == "none":
             return
         points = points_so_far(self._home, self.sweep, trial)
         stop_at = self._study.report(trial.number, points)
@@ -235,14 +226,16 @@ class TrialScheduler:
 
 MAX_FAILED_IN_A_ROW = 5
 """If the first trials all fail, the next ones would fail as well."""
-_MINUTE_S = 60
 
 
 def stop_reason(home: Home, sweep: Sweep, trials: Sequence[Trial], now: datetime) -> str | None:
     """Why the sweep stops its trials and starts no more; None if it continues."""
     if sweep.status == "cancelling":
         return "the sweep was cancelled"
-    if _only_failures(sweep, trials):
+    # Since the last start: whoever resumes a sweep has fixed something.
+    since = sweep.started_at or sweep.created_at
+    ended = [trial.status for trial in trials if not trial.is_open and trial.created_at >= since]
+    if len(ended) >= MAX_FAILED_IN_A_ROW and set(ended) == {"failed"}:
         return f"the first {MAX_FAILED_IN_A_ROW} failed"
     limit = sweep.spec.budget.device_minutes
     if limit is not None and device_minutes(home, trials, now) >= limit:
@@ -252,81 +245,25 @@ def stop_reason(home: Home, sweep: Sweep, trials: Sequence[Trial], now: datetime
 
 def device_minutes(home: Home, trials: Sequence[Trial], now: datetime) -> float:
     """Minutes on devices so far, including running trials."""
-    return sum(_seconds(home, trial, now) for trial in trials) / _MINUTE_S
+    total_s = 0.0
+    for trial in trials:
+        with suppress(NotFoundError):  # not submitted yet
+            total_s += device_seconds(RunRepository(home.database).events(trial.run_id), now)
+    return total_s / 60
 
 
-def _seconds(home: Home, trial: Trial, now: datetime) -> float:
-    try:
-        return device_seconds(RunRepository(home.database).events(trial.run_id), now)
-    except NotFoundError:
-        return 0.0  # not submitted yet
-
-
-def _only_failures(sweep: Sweep, trials: Sequence[Trial]) -> bool:
-    # Since the last start: whoever resumes a sweep has fixed something.
-    since = sweep.started_at or sweep.created_at
-    ended = [trial for trial in trials if not trial.is_open and trial.created_at >= since]
-    return len(ended) >= MAX_FAILED_IN_A_ROW and all(trial.status == "failed" for trial in ended)
-
-
-Runs = dict[str, Run]
 _PAGE = 500
 
 
-def runs_of(home: Home, sweep: Sweep) -> Runs:
+def runs_of(home: Home, sweep: Sweep) -> dict[str, Run]:
     """Every run of a sweep, by its id."""
-    runs: Runs = {}
+    runs: dict[str, Run] = {}
+    criteria = RunFilter(sweep_id=sweep.sweep_id)
     while True:
-        page = RunRepository(home.database).list(
-            RunFilter(sweep_id=sweep.sweep_id), limit=_PAGE, offset=len(runs)
-        )
+        page = RunRepository(home.database).list(criteria, limit=_PAGE, offset=len(runs))
         runs |= {run.run_id: run for run in page.data}
         if len(page.data) < _PAGE:
             return runs
-
-
-def request_of(sweep: Sweep, trial: Trial) -> RunRequest:
-    """The run request of a trial."""
-    spec = sweep.spec
-    return RunRequest(
-        recipe=sweep.recipe,
-        overrides=tuple(as_override(key, value) for key, value in trial.params.items()),
-        name=spec.name,
-        engine=spec.engine,
-        device=spec.device,
-        priority=spec.priority,
-        eval_set=spec.eval_set,
-        executor=spec.executor,
-    )
-
-
-def submit_trial(home: Home, sweep: Sweep, trial: Trial) -> None:
-    """Submit the run of a trial, unless it is in the queue.
-
-    Raises:
-        TunixRTError: The queue refuses it.
-    """
-    try:
-        # Model paths were checked when the sweep was created.
-        request = request_of(sweep, trial)
-        submit(home, request, sweep_id=sweep.sweep_id, run_id=trial.run_id, allows_paths=True)
-    except ConflictError:
-        try:
-            RunRepository(home.database).status_of(trial.run_id)
-        except NotFoundError:
-            pass
-        else:
-            return  # another worker has submitted it
-        raise
-
-
-def cancel_if_active(home: Home, run: Run) -> None:
-    """Cancel a queued or running run."""
-    if run.status in ("queued", "running"):
-        try:
-            cancel(home, run.run_id)
-        except ConflictError:
-            pass  # it has ended; the next step sees how
 
 
 logger = logging.getLogger(__name__)
@@ -356,72 +293,83 @@ def advance(home: Home, sweep_id: str, *, now: datetime | None = None) -> bool:
         return False
     runs = runs_of(home, sweep)
     for trial in scheduler.open_trials():
-        scheduler.update_trial(trial, runs.get(trial.run_id))
+        if trial.run_id in runs:
+            scheduler.update_trial(trial, runs[trial.run_id])
     reason = stop_reason(home, sweep, scheduler.trials, now)
     if reason is None:
         scheduler.suggest_trials()
-    if not scheduler.commit():
-        return True  # another worker has decided on newer data
-    if not _apply(home, scheduler, runs, is_stopping=reason is not None):
+    # Each commit is refused if another worker has decided on newer data.
+    if not (scheduler.commit() and _apply(home, scheduler, runs, is_stopping=reason is not None)):
         return True
-    if any(run.status not in TERMINAL for run in _runs_to_stop(scheduler, runs)):
+    pruned = [trial.run_id for trial in scheduler.trials if trial.status == "pruned"]
+    if any(run_id in runs and runs[run_id].status not in TERMINAL for run_id in pruned):
         return True
-    return not _finish(home, scheduler, reason, now)
+    if scheduler.open_trials() or (reason is None and scheduler.num_remaining()):
+        return True
+    _finish(home, scheduler, reason, now)
+    return False
 
 
-def _runs_to_stop(scheduler: TrialScheduler, runs: Runs, *, is_stopping: bool = False) -> list[Run]:
-    """The runs of pruned trials and, when stopping, of all open ones."""
-    unwanted = [trial for trial in scheduler.trials if trial.status == "pruned"]
-    stopped = scheduler.open_trials() if is_stopping else []
-    return [runs[trial.run_id] for trial in (*unwanted, *stopped) if trial.run_id in runs]
-
-
-def _apply(home: Home, scheduler: TrialScheduler, runs: Runs, *, is_stopping: bool) -> bool:
+def _apply(home: Home, scheduler: TrialScheduler, runs: Mapping[str, Run], *, is_stopping: bool) -> bool:
     """Submit and cancel runs as decided; False if another worker has decided meanwhile."""
-    for run in _runs_to_stop(scheduler, runs, is_stopping=is_stopping):
-        cancel_if_active(home, run)
+    for trial in scheduler.trials:
+        is_unwanted = trial.status == "pruned" or (is_stopping and trial.is_open)
+        if is_unwanted and trial.run_id in runs and runs[trial.run_id].status in ("queued", "running"):
+            with suppress(ConflictError):  # it has ended; the next step sees how
+                cancel(home, trial.run_id)
     for trial in scheduler.open_trials():
-        if trial.run_id in runs:
-            continue
-        if is_stopping:
-            scheduler.stop(trial, "It never started.")
-        else:
-            _submit(home, scheduler, trial)
+        if trial.run_id not in runs:
+            if is_stopping:
+                scheduler.stop(trial, "It never started.")
+            else:
+                _submit(home, scheduler, trial)
     return scheduler.commit()
 
 
 def _submit(home: Home, scheduler: TrialScheduler, trial: Trial) -> None:
+    """Submit the run of a trial, unless another worker has; the trial fails if the queue refuses it."""
+    sweep, spec = scheduler.sweep, scheduler.sweep.spec
+    request = RunRequest(
+        recipe=sweep.recipe,
+        overrides=tuple(as_override(key, value) for key, value in trial.params.items()),
+        name=spec.name,
+        engine=spec.engine,
+        device=spec.device,
+        priority=spec.priority,
+        eval_set=spec.eval_set,
+        executor=spec.executor,
+    )
     try:
-        submit_trial(home, scheduler.sweep, trial)
+        # Model paths were checked when the sweep was created.
+        submit(home, request, sweep_id=sweep.sweep_id, run_id=trial.run_id, allows_paths=True)
     except StorageError:
         raise
     except TunixRTError as error:
-        scheduler.refuse(trial, error)
+        if isinstance(error, ConflictError):
+            with suppress(NotFoundError):
+                RunRepository(home.database).status_of(trial.run_id)
+                return  # another worker has submitted it
+        scheduler.fail(trial, str(error), code=error.code)
 
 
-def _finish(home: Home, scheduler: TrialScheduler, reason: str | None, now: datetime) -> bool:
+def _finish(home: Home, scheduler: TrialScheduler, reason: str | None, now: datetime) -> None:
     """End a sweep without open or further trials."""
-    if scheduler.open_trials() or (reason is None and scheduler.num_remaining()):
-        return False
-    sweep_id = scheduler.sweep.sweep_id
+    sweep = scheduler.sweep
+    status: RunStatus = "succeeded"
+    failure: RunFailure | None = None
+    if sweep.status == "cancelling":
+        status = "cancelled"
+    elif scheduler.best is None:
+        errors = [trial.error for trial in scheduler.trials if trial.status == "failed" and trial.error]
+        last = f" The last one: {errors[-1]}" if errors else ""
+        why = reason or "the budget is spent"
+        status = "failed"
+        failure = RunFailure(
+            code="no-trial-succeeded",
+            detail=f"None of the {len(scheduler.trials)} trials succeeded; {why}.{last}",
+            next_step=f"Show its trials: tunix-rt tune show {sweep.sweep_id}",
+        )
     try:
-        if scheduler.sweep.status == "cancelling":
-            SweepRepository(home.database).move(sweep_id, "cancelled", now)
-        elif scheduler.best is None:
-            SweepRepository(home.database).move(sweep_id, "failed", now, _failure(scheduler, reason))
-        else:
-            SweepRepository(home.database).move(sweep_id, "succeeded", now)
+        SweepRepository(home.database).move(sweep.sweep_id, status, now, failure)
     except ConflictError:
-        logger.info("The sweep %s was ended by another worker.", sweep_id)
-    return True
-
-
-def _failure(scheduler: TrialScheduler, reason: str | None) -> RunFailure:
-    errors = [trial.error for trial in scheduler.trials if trial.status == "failed" and trial.error]
-    last = f" The last one: {errors[-1]}" if errors else ""
-    why = reason or "the budget is spent"
-    return RunFailure(
-        code="no-trial-succeeded",
-        detail=f"None of the {len(scheduler.trials)} trials succeeded; {why}.{last}",
-        next_step=f"Show its trials: tunix-rt tune show {scheduler.sweep.sweep_id}",
-    )
+        logger.info("The sweep %s was ended by another worker.", sweep.sweep_id)

@@ -1,8 +1,8 @@
 """tunix-rt tune, its tables and its live view."""
 
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated
@@ -28,6 +28,7 @@ from tunix_rt.sweeps.service import (
     find_sweep,
     importances,
     promote_best,
+    require_best,
     save_best_recipe,
 )
 from tunix_rt.sweeps.store import SweepRepository
@@ -57,34 +58,29 @@ def print_sweep(sweep: SweepDetail, shares: Importances, recipe: Path | None = N
         say(f"next     {sweep.failure.next_step}")
     if sweep.trials:
         print_table(_columns(sweep), [_row(sweep, trial) for trial in sweep.trials])
-    print_importances(shares)
-    if sweep.best is not None:
-        print_best(sweep, recipe)
-
-
-def print_importances(shares: Importances) -> None:
-    """The importance of each key, as bars."""
-    if not shares.importances:
+    if shares.importances:
+        bars = [
+            (key, f"{share:.0%}", "█" * round(share * _BAR_CHARS))
+            for key, share in shares.importances.items()
+        ]
+        print_table(("importance", "share", ""), bars)
+    else:
         say(f"importances need {MIN_TRIALS} successful trials; there are {shares.num_trials}")
-        return
-    rows = [
-        (key, f"{share:.0%}", "█" * round(share * _BAR_CHARS)) for key, share in shares.importances.items()
-    ]
-    print_table(("importance", "share", ""), rows)
+    if sweep.best is not None:
+        print_best(sweep, sweep.best, recipe)
 
 
-def print_best(sweep: SweepDetail, recipe: Path | None) -> None:
+def print_best(sweep: Sweep, best: Trial, recipe: Path | None) -> None:
     """The best trial and where its recipe is."""
-    best = sweep.best
-    assert best is not None
     say(f"best     trial {best.number}: {sweep.spec.metric} {value_text(best.value)}, run {best.run_id}")
     for key, value in best.params.items():
         say(f"         {key} = {value_text(value)}")
+    register = f"tunix-rt tune best {sweep.sweep_id} --register NAME"
     if recipe is not None:
         say(f"recipe   {recipe}")
-        say(f"next: tunix-rt train {recipe}, or tunix-rt tune best {sweep.sweep_id} --register NAME")
+        say(f"next: tunix-rt train {recipe}, or {register}")
     else:
-        say(f"next: tunix-rt tune best {sweep.sweep_id} --register NAME")
+        say(f"next: {register}")
 
 
 def progress_table(sweep: SweepDetail) -> Table:
@@ -103,7 +99,8 @@ def progress_table(sweep: SweepDetail) -> Table:
 def trial_line(sweep: SweepDetail, trial: Trial) -> str:
     """A trial that has ended, on one line."""
     result = trial.error if trial.value is None else f"{sweep.spec.metric} {value_text(trial.value)}"
-    return f"trial {trial.number} {trial.status}: {result} ({', '.join(_params(trial))})"
+    params = ", ".join(f"{key} {value_text(value)}" for key, value in trial.params.items())
+    return f"trial {trial.number} {trial.status}: {result} ({params})"
 
 
 def trials_text(sweep: Sweep) -> str:
@@ -132,10 +129,6 @@ def _row(sweep: Sweep, trial: Trial) -> tuple[str, ...]:
     return (str(trial.number), trial.status, value, *values, trial.error or "")
 
 
-def _params(trial: Trial) -> Iterable[str]:
-    return (f"{key} {value_text(value)}" for key, value in trial.params.items())
-
-
 _POLL_EVERY_S = 0.5
 # A worker sends a heartbeat every few seconds.
 _WORKER_TIMEOUT = timedelta(seconds=30)
@@ -144,24 +137,21 @@ _WORKER_TIMEOUT = timedelta(seconds=30)
 def follow(home: Home, sweep_id: str) -> SweepDetail:
     """Show the progress of a sweep until it has ended. Ctrl-C stops the view, not the sweep."""
     note(f"sweep {sweep_id}; stop it with: tunix-rt tune cancel {sweep_id}")
-    with _ensure_worker(home), _view(home, sweep_id) as view:
+    with _ensured_worker(home), _view() as show:
         while True:
             sweep = SweepRepository(home.database).get(sweep_id)
-            view.show(sweep)
+            show(sweep)
             if sweep.status in TERMINAL:
                 return sweep
             time.sleep(_POLL_EVERY_S)
 
 
-@contextmanager
-def _ensure_worker(home: Home) -> Iterator[None]:
-    needs_one = not has_worker(home)
-    if needs_one:
-        note("no worker is running: this command runs its own until it ends")
+def _ensured_worker(home: Home) -> AbstractContextManager[None]:
+    if has_worker(home):
+        return nullcontext()
+    note("no worker is running: this command runs its own until it ends")
     # Only its warnings: the trials show its progress.
-    settings = home.settings.model_copy(update={"log_level": "warning"})
-    with background_worker(settings) if needs_one else nullcontext():
-        yield
+    return background_worker(home.settings.model_copy(update={"log_level": "warning"}))
 
 
 def has_worker(home: Home) -> bool:
@@ -173,39 +163,22 @@ def has_worker(home: Home) -> bool:
     )
 
 
-class _Lines:
-    """For a file or a pipe: one line per trial that has ended."""
+@contextmanager
+def _view() -> Iterator[Callable[[SweepDetail], None]]:
+    """On a terminal a live table; in a file or a pipe one line per trial that has ended."""
+    if err.is_terminal:
+        with Live(console=err, auto_refresh=False, transient=True) as live:
+            yield lambda sweep: live.update(progress_table(sweep), refresh=True)
+        return
+    printed: set[int] = set()
 
-    def __init__(self) -> None:
-        self._printed: set[int] = set()
-
-    def show(self, sweep: SweepDetail) -> None:
-        """Print the trials that have ended since the last call."""
+    def print_ended(sweep: SweepDetail) -> None:
         for trial in sweep.trials:
-            if not trial.is_open and trial.number not in self._printed:
-                self._printed.add(trial.number)
+            if not trial.is_open and trial.number not in printed:
+                printed.add(trial.number)
                 note(trial_line(sweep, trial))
 
-
-class _Table:
-    """For a terminal: a live table."""
-
-    def __init__(self, live: Live) -> None:
-        self._live = live
-
-    def show(self, sweep: SweepDetail) -> None:
-        """Redraw the table."""
-        self._live.update(progress_table(sweep), refresh=True)
-
-
-@contextmanager
-def _view(home: Home, sweep_id: str) -> Iterator[_Lines | _Table]:
-    if not err.is_terminal:
-        yield _Lines()
-        return
-    first = progress_table(SweepRepository(home.database).get(sweep_id))
-    with Live(first, console=err, auto_refresh=False, transient=True) as live:
-        yield _Table(live)
+    yield print_ended
 
 
 SweepFile = Annotated[
@@ -290,38 +263,32 @@ def best(
         )
     with opened_home() as home:
         found = find_sweep(home, sweep)
-        path = save_best_recipe(home, found, output)
+        winner, path = require_best(found), save_best_recipe(home, found, output)
         version = None if register is None else promote_best(home, found, register, alias=alias)
-    reference = None if version is None else version.reference
     if as_json:
-        assert found.best is not None
-        registered = {} if reference is None else {"model": reference}
-        print_json({"recipe": str(path), **registered, **found.best.to_json()})
+        registered = {} if version is None else {"model": version.reference}
+        print_json({"recipe": str(path), **registered, **winner.to_json()})
         return
-    print_best(found, path)
-    if reference is not None:
-        say(f"model    {reference}{'' if alias is None else f', also @{alias}'}")
+    print_best(found, winner, path)
+    if version is not None:
+        say(f"model    {version.reference}{'' if alias is None else f', also @{alias}'}")
 
 
 def remove(sweep: Reference, as_json: JsonFlag = False) -> None:
     """Remove a sweep; its runs stay."""
     with opened_home() as home:
         sweep_id = find_sweep(home, sweep).sweep_id
-        service.remove(home, sweep_id)
+        SweepRepository(home.database).remove(sweep_id)
     print_json({"removed": sweep_id}) if as_json else say(f"Removed {sweep_id}; its runs stay.")
-
-
-def _follow_until_done(home: Home, sweep_id: str) -> SweepDetail:
-    try:
-        return follow(home, sweep_id)
-    except KeyboardInterrupt as error:
-        note(f"workers continue the sweep; show it again: tunix-rt tune resume {sweep_id}")
-        raise typer.Exit(130) from error
 
 
 def _follow_and_print(home: Home, sweep: SweepDetail, *, detach: bool, as_json: bool) -> None:
     if not detach:
-        sweep = _follow_until_done(home, sweep.sweep_id)
+        try:
+            sweep = follow(home, sweep.sweep_id)
+        except KeyboardInterrupt as error:
+            note(f"workers continue the sweep; show it again: tunix-rt tune resume {sweep.sweep_id}")
+            raise typer.Exit(130) from error
     elif not has_worker(home):
         note("no worker is running; start one: tunix-rt worker")
     path = save_best_recipe(home, sweep) if sweep.best is not None and not detach else None

@@ -23,7 +23,7 @@ from tunix_rt.base.home import Home
 from tunix_rt.datasets.evalsets import named_evalset
 from tunix_rt.engines.training.data import dataset_rows
 from tunix_rt.recipes.keys import recipe_keys, unknown_key
-from tunix_rt.recipes.load import read_values, resolve_recipe
+from tunix_rt.recipes.load import read_values
 from tunix_rt.recipes.types import Recipe
 from tunix_rt.runs.submit import requested_recipe
 from tunix_rt.runs.types import RunRequest
@@ -40,7 +40,23 @@ def load_sweep(path: Path) -> SweepSpec:
     Raises:
         InvalidInputError: The file is not a valid sweep.
     """
-    values = _mapping(path)
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError as error:
+        raise NotFoundError(
+            f"There is no file {path}.",
+            next_step="Give the path of a sweep file; training/sweeps has an example.",
+        ) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInputError(
+            f"{path} cannot be read: {error}.", next_step="Give the path of a UTF-8 YAML file."
+        ) from error
+    values = parse_yaml(text, what=str(path), example=_EXAMPLE)
+    if not isinstance(values, dict):
+        raise InvalidInputError(
+            f"{path} is not a mapping; a sweep has at least name, recipe, search_space and budget.",
+            next_step=f"{_EXAMPLE}.",
+        )
     recipe = values.get("recipe")
     if isinstance(recipe, str) and recipe.endswith((".yaml", ".yml")):
         values["recipe"] = read_values(path.parent / recipe)
@@ -90,35 +106,9 @@ def as_override(key: str, value: JsonValue) -> str:
     return f"{key}={json.dumps(value, ensure_ascii=False)}"
 
 
-def probes(spec: SweepSpec) -> Iterator[dict[str, JsonValue]]:
+def probes(spec: SweepSpec) -> Iterator[tuple[str, JsonValue]]:
     """Values that the recipe must accept: both ends of each range and every choice, one key at a time."""
-    for key, parameter in spec.search_space.items():
-        for value in parameter.ends():
-            yield {key: value}
-
-
-def _mapping(path: Path) -> dict[str, Any]:
-    values = parse_yaml(_text(path), what=str(path), example=_EXAMPLE)
-    if not isinstance(values, dict):
-        raise InvalidInputError(
-            f"{path} is not a mapping; a sweep has at least name, recipe, search_space and budget.",
-            next_step=f"{_EXAMPLE}.",
-        )
-    return values
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_bytes().decode("utf-8-sig")
-    except FileNotFoundError as error:
-        raise NotFoundError(
-            f"There is no file {path}.",
-            next_step="Give the path of a sweep file; training/sweeps has an example.",
-        ) from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInputError(
-            f"{path} cannot be read: {error}.", next_step="Give the path of a UTF-8 YAML file."
-        ) from error
+    return ((key, value) for key, space in spec.search_space.items() for value in space.ends())
 
 
 def _problem(details: ErrorDetails) -> str:
@@ -156,42 +146,23 @@ def create(home: Home, spec: SweepSpec, *, allows_paths: bool = False) -> SweepD
     """
     require_optuna()
     require_recipe_keys(spec)
-    base = requested_recipe(home.settings, _base_request(spec), allows_paths=allows_paths).resolved
+    asked = RunRequest(recipe=spec.recipe, overrides=spec.overrides, dataset=spec.dataset, name=spec.name)
+    base = requested_recipe(home.settings, asked, allows_paths=allows_paths).resolved
     dataset_rows(home.settings, base.recipe)
     if spec.eval_set is not None:
         named_evalset(home.settings, spec.eval_set)
     values = base.to_json()
     _require_metric(spec, base.recipe)
-    for probe in probes(spec):
-        _require_metric(spec, _probed(home, values, probe, allows_paths=allows_paths))
+    for key, value in probes(spec):
+        request = RunRequest(recipe=values, overrides=(as_override(key, value),))
+        probed = requested_recipe(home.settings, request, allows_paths=allows_paths).resolved
+        _require_metric(spec, probed.recipe)
     now = datetime.now(UTC)
     sweep_id = f"{now:%Y%m%d-%H%M%S}-{spec.name}-{secrets.token_hex(2)}"
     SweepRepository(home.database).add(
         Sweep(sweep_id=sweep_id, name=spec.name, status="queued", spec=spec, recipe=values, created_at=now)
     )
     return SweepRepository(home.database).get(sweep_id)
-
-
-def trial_recipe(recipe: Mapping[str, JsonValue], params: Mapping[str, JsonValue]) -> Recipe:
-    """The recipe of a trial.
-
-    Raises:
-        InvalidInputError: The recipe refuses these values.
-    """
-    sets = [as_override(key, value) for key, value in params.items()]
-    return resolve_recipe(recipe, what="the sweep's recipe", sets=sets).recipe
-
-
-def _base_request(spec: SweepSpec) -> RunRequest:
-    return RunRequest(recipe=spec.recipe, overrides=spec.overrides, dataset=spec.dataset, name=spec.name)
-
-
-def _probed(
-    home: Home, recipe: dict[str, JsonValue], probe: Mapping[str, JsonValue], *, allows_paths: bool
-) -> Recipe:
-    sets = tuple(as_override(key, value) for key, value in probe.items())
-    request = RunRequest(recipe=recipe, overrides=sets)
-    return requested_recipe(home.settings, request, allows_paths=allows_paths).resolved.recipe
 
 
 def _require_metric(spec: SweepSpec, recipe: Recipe) -> None:

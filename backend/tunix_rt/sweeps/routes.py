@@ -6,6 +6,7 @@ from fastapi import APIRouter, Depends, Path, status
 
 from tunix_rt.base.http.errors import error_responses
 from tunix_rt.base.http.routing import CheckedRoute, Limit, Offset, OpenHome
+from tunix_rt.base.records import pagination
 from tunix_rt.models.types import ModelVersion
 from tunix_rt.sweeps import service, tuning_jobs
 from tunix_rt.sweeps.create import create
@@ -45,7 +46,9 @@ def create_job(request: tuning_jobs.NewTuningJob, home: OpenHome) -> tuning_jobs
 @router.get("", response_model_exclude_none=True)
 def list_jobs(home: OpenHome, limit: Limit = 20, offset: Offset = 0) -> tuning_jobs.TuningJobList:
     """A page of sweeps with the total, newest first."""
-    return tuning_jobs.list_jobs(home, limit=limit, offset=offset)
+    page = SweepRepository(home.database).list(limit=limit, offset=offset)
+    jobs = tuple(map(tuning_jobs.job_of, page.data))
+    return tuning_jobs.TuningJobList(data=jobs, pagination=pagination(limit, offset, len(jobs), page.total))
 
 
 @router.get("/{job_id}", responses=error_responses(404), response_model_exclude_none=True)
@@ -104,4 +107,4 @@ def promote(sweep: Found, request: tuning_jobs.PromoteRequest, home: OpenHome) -
 @router.delete("/{job_id}", status_code=status.HTTP_204_NO_CONTENT, responses=error_responses(404, 409))
 def delete_job(job_id: JobId, home: OpenHome) -> None:
     """Remove a sweep; its runs stay. 404 if unknown, 409 while it is running."""
-    service.remove(home, job_id)
+    SweepRepository(home.database).remove(job_id)

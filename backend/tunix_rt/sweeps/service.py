@@ -1,5 +1,6 @@
 """Start, cancel, resume, remove; best trial, importances, promote."""
 
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,10 +13,11 @@ from tunix_rt.base.home import Home
 from tunix_rt.models.register import register_run
 from tunix_rt.models.store import ModelRepository
 from tunix_rt.models.types import ModelVersion, VersionAnnotations, parse_reference
+from tunix_rt.recipes.load import resolve_recipe
 from tunix_rt.runs.service import resume as resume_run
 from tunix_rt.runs.store.repository import RunRepository
 from tunix_rt.sweeps.advance import advance
-from tunix_rt.sweeps.create import has_optuna, require_optuna, trial_recipe
+from tunix_rt.sweeps.create import as_override, has_optuna, require_optuna
 from tunix_rt.sweeps.store import SweepRepository
 from tunix_rt.sweeps.types import SweepDetail, Trial, require_sweep_transition
 
@@ -28,9 +30,10 @@ def start(home: Home, sweep_id: str) -> SweepDetail:
         ConflictError: It has started already.
     """
     require_optuna()
-    require_sweep_transition(sweep_id, SweepRepository(home.database).get(sweep_id).status, "running")
-    SweepRepository(home.database).move(sweep_id, "running", _now())
-    return SweepRepository(home.database).get(sweep_id)
+    sweeps = SweepRepository(home.database)
+    require_sweep_transition(sweep_id, sweeps.get(sweep_id).status, "running")
+    sweeps.move(sweep_id, "running", datetime.now(UTC))
+    return sweeps.get(sweep_id)
 
 
 def cancel(home: Home, sweep_id: str) -> SweepDetail:
@@ -40,14 +43,13 @@ def cancel(home: Home, sweep_id: str) -> SweepDetail:
         NotFoundError: There is no such sweep.
         ConflictError: It has ended.
     """
-    status = SweepRepository(home.database).get(sweep_id).status
-    if status == "queued":
-        SweepRepository(home.database).move(sweep_id, "cancelled", _now())
-    elif status != "cancelling":
-        SweepRepository(home.database).move(sweep_id, "cancelling", _now())
+    sweeps = SweepRepository(home.database)
+    status = sweeps.get(sweep_id).status
+    if status != "cancelling":
+        sweeps.move(sweep_id, "cancelled" if status == "queued" else "cancelling", datetime.now(UTC))
     if status != "queued" and has_optuna():
         advance(home, sweep_id)  # now: there may be no worker
-    return SweepRepository(home.database).get(sweep_id)
+    return sweeps.get(sweep_id)
 
 
 def resume(home: Home, sweep_id: str) -> SweepDetail:
@@ -58,42 +60,19 @@ def resume(home: Home, sweep_id: str) -> SweepDetail:
         ConflictError: It is running, or has succeeded.
     """
     require_optuna()
-    sweep = SweepRepository(home.database).get(sweep_id)
+    sweeps = SweepRepository(home.database)
+    sweep = sweeps.get(sweep_id)
     require_sweep_transition(sweep_id, sweep.status, "running")
     again = [trial for trial in sweep.trials if trial.status == "cancelled"]
     # Runs first: a trial whose run is still cancelled would count as stopped again.
     for trial in again:
-        _resume_run(home, trial)
+        with suppress(NotFoundError):  # it was removed, or never submitted: it will be
+            if RunRepository(home.database).status_of(trial.run_id).status == "cancelled":
+                resume_run(home, trial.run_id)
     reset = {"status": "queued", "error": None, "finished_at": None}
-    SweepRepository(home.database).move(
-        sweep_id, "running", _now(), trials=[trial.model_copy(update=reset) for trial in again]
-    )
-    return SweepRepository(home.database).get(sweep_id)
-
-
-def remove(home: Home, sweep_id: str) -> None:
-    """Remove a sweep and its journal; its runs stay.
-
-    Raises:
-        NotFoundError: There is no such sweep.
-        ConflictError: It is running.
-    """
-    SweepRepository(home.database).remove(sweep_id)
-
-
-def _resume_run(home: Home, trial: Trial) -> None:
-    try:
-        if RunRepository(home.database).status_of(trial.run_id).status == "cancelled":
-            resume_run(home, trial.run_id)
-    except NotFoundError:
-        pass  # It was removed, or never submitted: it will be.
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
-SWEEP_TAG = "sweep"
+    trials = [trial.model_copy(update=reset) for trial in again]
+    sweeps.move(sweep_id, "running", datetime.now(UTC), trials=trials)
+    return sweeps.get(sweep_id)
 
 
 def require_best(sweep: SweepDetail) -> Trial:
@@ -109,7 +88,8 @@ def require_best(sweep: SweepDetail) -> Trial:
 def best_recipe_text(sweep: SweepDetail) -> str:
     """The recipe of the best trial as YAML, every key of it; or ConflictError."""
     best = require_best(sweep)
-    recipe = trial_recipe(sweep.recipe, best.params)
+    sets = [as_override(key, value) for key, value in best.params.items()]
+    recipe = resolve_recipe(sweep.recipe, what="the sweep's recipe", sets=sets).recipe
     values = yaml.safe_dump(recipe.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
     found = f"{sweep.spec.metric} {best.value:g}" if best.value is not None else ""
     return f"# The best of {len(sweep.trials)} trials of the sweep {sweep.sweep_id}: {found}.\n{values}"
@@ -136,7 +116,7 @@ def promote_best(
         NotFoundError: Its run was removed.
     """
     best = require_best(sweep)
-    annotations = VersionAnnotations(notes=notes, tags={SWEEP_TAG: sweep.sweep_id})
+    annotations = VersionAnnotations(notes=notes, tags={"sweep": sweep.sweep_id})
     version = register_run(home, model, best.run_id, annotations=annotations).version
     if alias is None:
         return version
@@ -182,13 +162,14 @@ def find_sweep(home: Home, text: str) -> SweepDetail:
         NotFoundError: No sweep matches.
         InvalidInputError: Several sweeps match.
     """
-    found = SweepRepository(home.database).find_ids(text)
+    sweeps = SweepRepository(home.database)
+    found = sweeps.find_ids(text)
     if text in found or len(found) == 1:
-        return SweepRepository(home.database).get(text if text in found else found[0])
+        return sweeps.get(text if text in found else found[0])
     if found:
         raise InvalidInputError(
             f"{text!r} matches {len(found)} sweeps: {', '.join(found)}.", next_step="Type more of the id."
         )
-    known = [sweep.sweep_id for sweep in SweepRepository(home.database).list(limit=100, offset=0).data]
+    known = [sweep.sweep_id for sweep in sweeps.list(limit=100, offset=0).data]
     hint = did_you_mean(text, known[:5]) if known else "Start one: tunix-rt tune SWEEP.yaml"
     raise NotFoundError(f"There is no sweep {text!r}.", next_step=hint)

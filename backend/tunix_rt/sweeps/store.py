@@ -15,19 +15,7 @@ from tunix_rt.engines.training.types import RunFailure, RunStatus
 from tunix_rt.sweeps.types import Sweep, SweepDetail, SweepPage, Trial, require_sweep_transition
 
 
-def sweep_row(sweep: Sweep) -> dict[str, Any]:
-    """The row of a sweep. Its spec and its resolved recipe are one text: neither ever changes."""
-    request = {"spec": sweep.spec.model_dump(mode="json", exclude_unset=True), "recipe": sweep.recipe}
-    return {
-        "id": sweep.sweep_id,
-        "name": sweep.name,
-        "status": sweep.status,
-        "spec": json.dumps(request),
-        "created_at": sweep.created_at,
-    }
-
-
-def sweep_of(row: Row[Any]) -> dict[str, Any]:
+def _sweep_of(row: Row[Any]) -> dict[str, Any]:
     """The values of a sweep, from its row and the number of its trials."""
     names = ("name", "status", "created_at", "started_at", "finished_at", "best_run_id", "worker_id")
     return {
@@ -39,22 +27,24 @@ def sweep_of(row: Row[Any]) -> dict[str, Any]:
     }
 
 
-def trial_row(trial: Trial) -> dict[str, Any]:
-    """The row of a trial, without its sweep."""
-    return trial.model_dump(exclude={"params"}) | {"params": json.dumps(trial.params)}
-
-
-def trial_of(row: Row[Any]) -> Trial:
-    """The trial in a row."""
-    values = dict(row._mapping) | {"params": json.loads(row.params)}
-    del values["sweep_pk"]
-    return Trial.model_validate(values)
-
-
 JournalRecord = dict[str, Any]
 Journal = list[JournalRecord]
 _ACTIVE = ("running", "cancelling")
 _ALIVE = ("active", "draining")
+
+
+_SWEEPS = select(
+    sweeps,
+    select(func.count())
+    .select_from(sweep_trials)
+    .where(sweep_trials.c.sweep_pk == sweeps.c.pk)
+    .scalar_subquery()
+    .label("num_trials"),
+)
+
+_TRIALS = select(*(column for column in sweep_trials.c if column.name != "sweep_pk")).order_by(
+    sweep_trials.c.number
+)
 
 
 @dataclass(frozen=True)
@@ -77,21 +67,31 @@ class SweepRepository:
 
     def add(self, sweep: Sweep) -> None:
         """Store a new sweep."""
+        # One text, because neither ever changes.
+        request = {"spec": sweep.spec.model_dump(mode="json", exclude_unset=True), "recipe": sweep.recipe}
+        values = {name: getattr(sweep, name) for name in ("name", "status", "created_at")}
         with writing(self._engine) as connection:
-            connection.execute(insert(sweeps).values(**sweep_row(sweep)))
+            connection.execute(insert(sweeps).values(id=sweep.sweep_id, spec=json.dumps(request), **values))
 
     def get(self, sweep_id: str) -> SweepDetail:
         """The sweep with its trials, or NotFoundError."""
         with reading(self._engine) as connection:
-            return _detail(connection, sweep_id)
+            row = connection.execute(_SWEEPS.where(sweeps.c.id == sweep_id)).one_or_none()
+            if row is None:
+                raise _unknown(sweep_id)
+            trials = [
+                dict(trial._mapping) | {"params": json.loads(trial.params)}
+                for trial in connection.execute(_TRIALS.where(sweep_trials.c.sweep_pk == row.pk))
+            ]
+        return SweepDetail.model_validate(_sweep_of(row) | {"trials": trials})
 
     def list(self, *, limit: int, offset: int) -> SweepPage:
         """A page of sweeps, newest first, and the total."""
-        newest = _sweeps().order_by(sweeps.c.created_at.desc(), sweeps.c.pk.desc())
+        newest = _SWEEPS.order_by(sweeps.c.created_at.desc(), sweeps.c.pk.desc())
         with reading(self._engine) as connection:
             total = connection.execute(select(func.count()).select_from(sweeps)).scalar_one()
             rows = connection.execute(newest.limit(limit).offset(offset)).all()
-        return SweepPage(data=tuple(Sweep.model_validate(sweep_of(row)) for row in rows), total=total)
+        return SweepPage(data=tuple(Sweep.model_validate(_sweep_of(row)) for row in rows), total=total)
 
     def active(self) -> tuple[str, ...]:
         """The ids of active sweeps, oldest first."""
@@ -154,7 +154,10 @@ class SweepRepository:
     def journal_length(self, sweep_id: str) -> int:
         """Number of journal records; NotFoundError for an unknown sweep."""
         with reading(self._engine) as connection:
-            return _num_records(connection, _pk(connection, sweep_id))
+            pk = connection.execute(select(sweeps.c.pk).where(sweeps.c.id == sweep_id)).scalar_one_or_none()
+            if pk is None:
+                raise _unknown(sweep_id)
+            return _num_records(connection, pk)
 
     def journal(self, sweep_id: str) -> Journal:
         """The journal records of the sampler, in order."""
@@ -173,7 +176,12 @@ class SweepRepository:
             row = _locked(connection, sweep_id)
             if row.status not in _ACTIVE or _num_records(connection, row.pk) != decision.num_known:
                 return False
-            _append(connection, row.pk, decision)
+            records = [
+                {"sweep_pk": row.pk, "sequence": sequence, "record": json.dumps(record)}
+                for sequence, record in enumerate(decision.records, start=decision.num_known)
+            ]
+            if records:
+                connection.execute(insert(sweep_journal), records)
             for trial in decision.trials:
                 _put(connection, row.pk, trial)
             best = update(sweeps).where(sweeps.c.pk == row.pk).values(best_run_id=decision.best_run_id)
@@ -189,25 +197,6 @@ class SweepRepository:
             connection.execute(delete(sweeps).where(sweeps.c.pk == row.pk))
 
 
-def _sweeps() -> Select[Any]:
-    num_trials = (
-        select(func.count())
-        .select_from(sweep_trials)
-        .where(sweep_trials.c.sweep_pk == sweeps.c.pk)
-        .scalar_subquery()
-    )
-    return select(sweeps, num_trials.label("num_trials"))
-
-
-def _detail(connection: Connection, sweep_id: str) -> SweepDetail:
-    row = connection.execute(_sweeps().where(sweeps.c.id == sweep_id)).one_or_none()
-    if row is None:
-        raise _unknown(sweep_id)
-    of_sweep = select(sweep_trials).where(sweep_trials.c.sweep_pk == row.pk)
-    trials = map(trial_of, connection.execute(of_sweep.order_by(sweep_trials.c.number)))
-    return SweepDetail.model_validate(sweep_of(row) | {"trials": tuple(trials)})
-
-
 def _locked(connection: Connection, sweep_id: str) -> Row[Any]:
     chosen: Select[Any] = select(sweeps.c.pk, sweeps.c.status).where(sweeps.c.id == sweep_id)
     row = connection.execute(chosen.with_for_update()).one_or_none()
@@ -216,29 +205,13 @@ def _locked(connection: Connection, sweep_id: str) -> Row[Any]:
     return row
 
 
-def _pk(connection: Connection, sweep_id: str) -> int:
-    pk = connection.execute(select(sweeps.c.pk).where(sweeps.c.id == sweep_id)).scalar_one_or_none()
-    if pk is None:
-        raise _unknown(sweep_id)
-    return int(pk)
-
-
 def _num_records(connection: Connection, pk: int) -> int:
     counted = select(func.count()).where(sweep_journal.c.sweep_pk == pk)
     return int(connection.execute(counted).scalar_one())
 
 
-def _append(connection: Connection, pk: int, decision: Decision) -> None:
-    rows = [
-        {"sweep_pk": pk, "sequence": decision.num_known + index, "record": json.dumps(record)}
-        for index, record in enumerate(decision.records)
-    ]
-    if rows:
-        connection.execute(insert(sweep_journal), rows)
-
-
 def _put(connection: Connection, pk: int, trial: Trial) -> None:
-    values = trial_row(trial)
+    values = trial.model_dump() | {"params": json.dumps(trial.params)}
     same = (sweep_trials.c.sweep_pk == pk) & (sweep_trials.c.number == trial.number)
     if not connection.execute(update(sweep_trials).where(same).values(**values)).rowcount:
         connection.execute(insert(sweep_trials).values(sweep_pk=pk, **values))

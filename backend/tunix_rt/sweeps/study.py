@@ -48,7 +48,6 @@ class MemoryJournal(BaseJournalBackend):
 # Its messages about trials repeat what the database has.
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 
-PERCENT = 100
 _BEST_SHARE = 0.1
 _SEED_STRIDE = 1_000_003
 # Sampled at random before the sampler uses its observations. On a learning rate, a weight decay and a batch
@@ -93,10 +92,16 @@ class SweepStudy:
             sampler=_sampler(self._spec, number),
             pruner=self._study.pruner,
         )
-        is_grid = self._spec.sampler == "grid"
-        space = self._spec.search_space
-        trial = asking.ask({key: _distribution(parameter, is_grid) for key, parameter in space.items()})
-        params = {key: _value(space[key], trial.params[key], is_grid) for key in space}
+        space = {
+            key: _distribution(parameter, self._spec) for key, parameter in self._spec.search_space.items()
+        }
+        trial = asking.ask(space)
+        params = {
+            key: json.loads(trial.params[key])
+            if isinstance(kind, CategoricalDistribution)
+            else trial.params[key]
+            for key, kind in space.items()
+        }
         return Suggestion(trial.number, params)
 
     def report(self, number: int, points: Iterable[tuple[int, float]]) -> int | None:
@@ -173,12 +178,12 @@ def _pruner(spec: SweepSpec) -> BasePruner:
     if spec.pruner == "median":
         return MedianPruner(n_startup_trials=spec.prune_after_trials, n_warmup_steps=spec.prune_after_percent)
     if spec.pruner == "hyperband":
-        return HyperbandPruner(min_resource=spec.prune_after_percent, max_resource=PERCENT)
+        return HyperbandPruner(min_resource=spec.prune_after_percent, max_resource=100)
     return NopPruner()
 
 
-def _distribution(parameter: Parameter, is_grid: bool) -> BaseDistribution:
-    if isinstance(parameter, ChoiceSpace) or is_grid:
+def _distribution(parameter: Parameter, spec: SweepSpec) -> BaseDistribution:
+    if isinstance(parameter, ChoiceSpace) or spec.sampler == "grid":
         return CategoricalDistribution(_texts(parameter.points() or ()))
     if isinstance(parameter, RandInt | LogRandInt):
         return IntDistribution(parameter.min, parameter.max, log=isinstance(parameter, LogRandInt))
@@ -188,10 +193,3 @@ def _distribution(parameter: Parameter, is_grid: bool) -> BaseDistribution:
 def _texts(values: Iterable[JsonValue]) -> list[str]:
     """Choices as JSON text: the sampler takes plain values only, no lists."""
     return [json.dumps(value) for value in values]
-
-
-def _value(parameter: Parameter, suggested: JsonValue, is_grid: bool) -> JsonValue:
-    if isinstance(parameter, ChoiceSpace) or is_grid:
-        value: JsonValue = json.loads(str(suggested))
-        return value
-    return suggested

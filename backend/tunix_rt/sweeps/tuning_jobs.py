@@ -5,14 +5,12 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from tunix_rt.base.home import Home
-from tunix_rt.base.records import Pagination, pagination
+from tunix_rt.base.records import Pagination, flat
 from tunix_rt.engines.training.types import RunFailure, RunStatus
 from tunix_rt.models.types import Alias, ModelName, Note
 from tunix_rt.runs.types import ExecutorName, Priority
 from tunix_rt.sweeps.create import as_override, parse_sweep
 from tunix_rt.sweeps.service import best_recipe_text, require_best
-from tunix_rt.sweeps.store import SweepRepository
 from tunix_rt.sweeps.types import (
     Metric,
     Parameter,
@@ -21,7 +19,6 @@ from tunix_rt.sweeps.types import (
     Sweep,
     SweepDetail,
     SweepSpec,
-    Trial,
     TrialStatus,
 )
 
@@ -38,18 +35,6 @@ _MESSAGES: dict[RunStatus, str] = {
     "failed": "Failed.",
     "succeeded": "Succeeded.",
 }
-_SHARED_FIELDS = (
-    "name",
-    "search_space",
-    "sampler",
-    "seed",
-    "pruner",
-    "eval_set",
-    "priority",
-    "device",
-    "engine",
-    "executor",
-)
 _GOALS = {"min": "minimize", "max": "maximize"}
 
 
@@ -92,20 +77,18 @@ class NewTuningJob(BaseModel):
         Raises:
             InvalidInputError: It is not a valid sweep.
         """
-        values = self.model_dump(mode="json", include=set(_SHARED_FIELDS))
+        values = self.model_dump(mode="json", include=set(SweepSpec.model_fields))
+        model = [] if self.base_model_id is None else [as_override("model.name", self.base_model_id)]
         values |= {
             "recipe": DEFAULT_RECIPE if self.recipe is None else self.recipe,
             "dataset": self.dataset_key,
-            "overrides": [*self.overrides, *self._model_override()],
+            "overrides": [*self.overrides, *model],
             "metric": self.metric_name,
             "direction": None if self.metric_mode is None else _GOALS[self.metric_mode],
             "budget": {"num_trials": self.num_samples, "device_minutes": self.device_minutes},
             "max_concurrent": self.max_concurrent_trials,
         }
         return parse_sweep(values, what="the job")
-
-    def _model_override(self) -> list[str]:
-        return [] if self.base_model_id is None else [as_override("model.name", self.base_model_id)]
 
 
 class TuningTrial(BaseModel):
@@ -205,56 +188,40 @@ def best_of(sweep: SweepDetail) -> BestRecipe:
     return BestRecipe(run_id=best.run_id, params=best.params, value=best.value, recipe_yaml=text)
 
 
-def list_jobs(home: Home, *, limit: int, offset: int) -> TuningJobList:
-    """A page of sweeps, newest first."""
-    page = SweepRepository(home.database).list(limit=limit, offset=offset)
-    jobs = tuple(TuningJob.model_validate(_values(sweep)) for sweep in page.data)
-    return TuningJobList(data=jobs, pagination=pagination(limit, offset, len(jobs), page.total))
-
-
 def job_detail(sweep: SweepDetail) -> TuningJobDetail:
     """A sweep with its trials."""
-    best = sweep.best
-    return TuningJobDetail.model_validate(
-        _values(sweep)
-        | {
-            "trials": trials_of(sweep),
-            "best_params": None if best is None else best.params,
-            "best_value": None if best is None else best.value,
-        }
-    )
+    best = {} if sweep.best is None else {"best_params": sweep.best.params, "best_value": sweep.best.value}
+    return TuningJobDetail.model_validate(dict(job_of(sweep)) | best | {"trials": trials_of(sweep)})
 
 
 def trials_of(sweep: SweepDetail) -> tuple[TuningTrial, ...]:
     """The trials in the order of their start."""
-    return tuple(_trial(sweep.sweep_id, trial) for trial in sweep.trials)
-
-
-def _trial(sweep_id: str, trial: Trial) -> TuningTrial:
-    return TuningTrial(
-        id=f"{sweep_id}:{trial.number}",
-        tuning_job_id=sweep_id,
-        metric_value=trial.value,
-        completed_at=trial.finished_at,
-        **trial.model_dump(include={"run_id", "params", "status", "error", "created_at"}),
+    return tuple(
+        TuningTrial(
+            id=f"{sweep.sweep_id}:{trial.number}",
+            tuning_job_id=sweep.sweep_id,
+            metric_value=trial.value,
+            completed_at=trial.finished_at,
+            **trial.model_dump(include={"run_id", "params", "status", "error", "created_at"}),
+        )
+        for trial in sweep.trials
     )
 
 
-def _values(sweep: Sweep) -> dict[str, object]:
+def job_of(sweep: Sweep) -> TuningJob:
+    """A sweep without its trials."""
+    recipe = flat(sweep.recipe)
     same = ("name", "status", "spec", "best_run_id", "failure", "created_at", "started_at", "num_trials")
-    return {
-        **{name: getattr(sweep, name) for name in same},
-        "id": sweep.sweep_id,
-        "dataset_key": _text_at(sweep.recipe, "data", "dataset"),
-        "base_model_id": _text_at(sweep.recipe, "model", "name"),
-        "metric_name": sweep.spec.metric,
-        "metric_mode": sweep.spec.goal.removesuffix("imize"),
-        "num_samples": sweep.spec.max_trials,
-        "max_concurrent_trials": sweep.spec.max_concurrent,
-        "completed_at": sweep.finished_at,
-    }
-
-
-def _text_at(recipe: dict[str, JsonValue], section: str, key: str) -> str:
-    values = recipe.get(section)
-    return str(values.get(key, "")) if isinstance(values, dict) else ""
+    return TuningJob.model_validate(
+        {
+            **{name: getattr(sweep, name) for name in same},
+            "id": sweep.sweep_id,
+            "dataset_key": str(recipe.get("data.dataset", "")),
+            "base_model_id": str(recipe.get("model.name", "")),
+            "metric_name": sweep.spec.metric,
+            "metric_mode": sweep.spec.goal.removesuffix("imize"),
+            "num_samples": sweep.spec.max_trials,
+            "max_concurrent_trials": sweep.spec.max_concurrent,
+            "completed_at": sweep.finished_at,
+        }
+    )

@@ -148,7 +148,6 @@ _DIRECTIONS: dict[Metric, Direction] = {
     "loss": "minimize",
     "score": "maximize",
 }
-_PRUNER_KEYS = ("prune_after_trials", "prune_after_percent")
 
 
 class Budget(Record):
@@ -208,38 +207,30 @@ class SweepSpec(Record):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        for problem in (self._metric_problem(), self._pruner_problem(), self._budget_problem()):
-            if problem is not None:
-                raise ValueError(problem)
-        return self
-
-    def _metric_problem(self) -> str | None:
         if self.metric == "score" and self.eval_set is None:
-            return "the metric score needs an eval_set"
+            raise ValueError("the metric score needs an eval_set")
         if self.direction not in (None, self.goal):
-            return f"the metric {self.metric} can only be {self.goal}d; remove direction"
-        return None
-
-    def _pruner_problem(self) -> str | None:
+            raise ValueError(f"the metric {self.metric} can only be {self.goal}d; remove direction")
         if self.pruner != "none" and self.metric == "score":
-            return "the score is known only at the end of a trial, so it cannot prune: set pruner to none"
-        given = [key for key in _PRUNER_KEYS if key in self.model_fields_set]
+            raise ValueError(
+                "the score is known only at the end of a trial, so it cannot prune: set pruner to none"
+            )
+        given = [key for key in ("prune_after_trials", "prune_after_percent") if key in self.model_fields_set]
         if self.pruner == "none" and given:
-            return f"{given[0]} needs a pruner"
+            raise ValueError(f"{given[0]} needs a pruner")
         if self.pruner == "hyperband" and "prune_after_trials" in given:
-            return "prune_after_trials is a key of the pruner median only"
-        return None
-
-    def _budget_problem(self) -> str | None:
-        if self.sampler != "grid":
-            is_endless = self.budget.num_trials is None and self.budget.device_minutes is None
-            return "set budget.num_trials or budget.device_minutes" if is_endless else None
-        num_points = num_grid_points(self.search_space)
-        if num_points is None:
-            return "a grid needs choice or randint for every key: a continuous range has no finite grid"
-        if num_points > MAX_GRID_POINTS:
-            return f"the grid has more than {MAX_GRID_POINTS:,} combinations"
-        return None
+            raise ValueError("prune_after_trials is a key of the pruner median only")
+        if self.sampler == "grid":
+            num_points = num_grid_points(self.search_space)
+            if num_points is None:
+                raise ValueError(
+                    "a grid needs choice or randint for every key: a continuous range has no finite grid"
+                )
+            if num_points > MAX_GRID_POINTS:
+                raise ValueError(f"the grid has more than {MAX_GRID_POINTS:,} combinations")
+        elif self.budget.num_trials is None and self.budget.device_minutes is None:
+            raise ValueError("set budget.num_trials or budget.device_minutes")
+        return self
 
     @property
     def goal(self) -> Direction:
