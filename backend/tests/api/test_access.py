@@ -19,7 +19,7 @@ from tunix_rt.api.access import KNOWN_FOR_S, MAX_FAILURES, OPEN_PATHS, Access, a
 from tunix_rt.api.app import ROUTERS
 from tunix_rt.base.home import Home, open_home
 from tunix_rt.base.settings import Settings
-from tunix_rt.system.access import create_token, revoke_token
+from tunix_rt.system.access import create_token
 from tunix_rt.system.store import TokenRepository
 from tunix_rt.system.types import SCOPES, Scope, allows, needed_scope
 
@@ -147,7 +147,7 @@ def test_a_token_that_is_not_valid_opens_nothing(store: Home, end: str) -> None:
     lifetime = timedelta(days=-1) if end == "expired" else None
     made, token = create_token(TokenRepository(store.database), "someone", "admin", lifetime=lifetime)
     if end == "revoked":
-        revoke_token(TokenRepository(store.database), made.token_id)
+        TokenRepository(store.database).revoke(made.token_id, datetime.now(UTC))
     shown = {"unknown": "trt_00000000_nothing", "cut": token[:-1], "empty": ""}.get(end, token)
     error_of(client_of(store, Access()).get("/api/traces", headers=bearer(shown)), 401)
 
@@ -158,7 +158,7 @@ def test_a_revoked_token_is_forgotten_within_seconds(store: Home, monkeypatch: p
     http = client_of(store, Access())
     made, token = create_token(TokenRepository(store.database), "someone", "read")
     assert http.get("/api/traces", headers=bearer(token)).status_code == 200
-    revoke_token(TokenRepository(store.database), made.token_id)
+    TokenRepository(store.database).revoke(made.token_id, datetime.now(UTC))
     now_s[0] += KNOWN_FOR_S
     error_of(http.get("/api/traces", headers=bearer(token)), 401)
 
@@ -326,5 +326,5 @@ def test_tokens_are_counted_by_what_they_still_open(store: Home) -> None:
     create_token(TokenRepository(store.database), "second", "admin", lifetime=timedelta(days=1))
     assert TokenRepository(store.database).num_valid(now) == 2
     assert TokenRepository(store.database).num_valid(now + timedelta(days=2)) == 1
-    revoke_token(TokenRepository(store.database), first.token_id)
+    TokenRepository(store.database).revoke(first.token_id, datetime.now(UTC))
     assert TokenRepository(store.database).num_valid(now + timedelta(days=2)) == 0

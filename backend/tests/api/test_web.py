@@ -1,6 +1,7 @@
 """The web app as the server hands it out: pages, files, what is kept how long, and signing in."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from support.http import error_of
 from tunix_rt.api.access import TOKEN_COOKIE, Access
 from tunix_rt.api.web import WebApp
 from tunix_rt.base.home import Home
-from tunix_rt.system.access import create_token, revoke_token
+from tunix_rt.system.access import create_token
 from tunix_rt.system.store import TokenRepository
 
 BROWSER = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
@@ -125,7 +126,7 @@ def test_a_wrong_token_signs_nobody_in(store: Home) -> None:
 
 def test_a_cookie_that_has_ended_does_not_hide_the_page(store: Home) -> None:
     made, token = create_token(TokenRepository(store.database), "laptop", "read")
-    revoke_token(TokenRepository(store.database), made.token_id)
+    TokenRepository(store.database).revoke(made.token_id, datetime.now(UTC))
     http = guarded(store)
     http.cookies.set(TOKEN_COOKIE, token)
     assert http.get("/", headers=BROWSER).status_code in (200, 503)

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -86,7 +87,12 @@ def training_command(engine: EngineName) -> Callable[..., None]:
         eval_after_train: EvalAfterTrain = False,
         eval_set: EvalSet = None,
     ) -> None:
-        _check_evaluation(eval_after_train, eval_set)
+        if eval_set is not None and not eval_after_train:
+            raise InvalidInputError(
+                "--eval_set is given without --eval_after_train.", next_step="Add it, or leave both out."
+            )
+        if eval_after_train:  # an unusable eval set is reported before the training, not after it
+            require_checkers(open_evalset(load_settings(), eval_set or DEFAULT_EVAL_SET).items)
         recipe_path = _recipe_path(config, smoke_config, smoke_steps)
         flags = _flags(dataset, data, save_every_steps)
         request = TrainRequest(
@@ -106,16 +112,6 @@ def training_command(engine: EngineName) -> Callable[..., None]:
 
     train.__doc__ = f"Train like `tunix-rt train --engine {engine}`. See docs/training.md for the exit codes."
     return train
-
-
-def train_jax() -> None:
-    """Run the command line of the JAX engine."""
-    launch(training_command("jax"))
-
-
-def train_torch() -> None:
-    """Run the command line of the PyTorch engine."""
-    launch(training_command("torch"))
 
 
 def launch(command: Callable[..., None]) -> None:
@@ -158,18 +154,6 @@ def _flags(dataset: str | None, data: Path | None, save_every_steps: int | None)
     return flags
 
 
-def _check_evaluation(eval_after_train: bool, eval_set: str | None) -> None:
-    """Report an unusable eval set before the training, not after it."""
-    if eval_set is not None and not eval_after_train:
-        raise InvalidInputError(
-            "--eval_set is given without --eval_after_train.", next_step="Add it, or leave both out."
-        )
-    if eval_after_train:
-        require_checkers(open_evalset(load_settings(), eval_set or DEFAULT_EVAL_SET).items)
-
-
-_PREDICTIONS_SUFFIX = ".jsonl"
-
 Model = Annotated[
     str, typer.Option("--model", help="Run, directory of a model or adapter, hub id, kaggle: handle.")
 ]
@@ -207,8 +191,12 @@ def eval_generate_command(
     seed: Seed = 0,
 ) -> None:
     """Evaluate a model, like `tunix-rt eval`. See docs/evaluation.md for the files and exit codes."""
-    _refuse_base(model)
-    is_file = output.suffix == _PREDICTIONS_SUFFIX
+    if model == "base" and not Path(model).is_dir():
+        raise InvalidInputError(
+            "--model base is ambiguous: it does not say which base model.",
+            next_step="Name it, e.g. --model google/gemma-3-1b-it, or a directory with its files.",
+        )
+    is_file = output.suffix == ".jsonl"
     directory = output.with_suffix("") if is_file else output
     request = EvaluationRequest(
         model=model,
@@ -224,19 +212,6 @@ def eval_generate_command(
             copy_atomically(EvaluationDir(directory).predictions, output)
             note(f"predictions in {output}")
         print_result(home, evaluation, directory, as_json=False)
-
-
-def eval_generate() -> None:
-    """Run the command line."""
-    launch(eval_generate_command)
-
-
-def _refuse_base(model: str) -> None:
-    if model == "base" and not Path(model).is_dir():
-        raise InvalidInputError(
-            "--model base is ambiguous: it does not say which base model.",
-            next_step="Name it, e.g. --model google/gemma-3-1b-it, or a directory with its files.",
-        )
 
 
 RunDirectory = Annotated[
@@ -256,7 +231,14 @@ def package_submission_command(
 ) -> None:
     """Package a run, or packed evidence, as one verified zip. Exit 1 if verification fails."""
     if (run_dir / EVIDENCE_FILE).is_file():
-        _package_bundle(run_dir, output)
+        verdict = verify_evidence(run_dir)
+        print_verdict(verdict)
+        if not verdict.passed:
+            raise typer.Exit(1)
+        assert verdict.manifest is not None  # it passed, so it has a manifest
+        path = output / f"{verdict.manifest.evidence_id}.zip"
+        zip_bundle(run_dir, path)
+        say(f"packaged in {path}")
         return
     settings = load_settings()
     run = run_by_id_or_path(settings, str(run_dir))
@@ -266,17 +248,8 @@ def package_submission_command(
     print_packed(pack_evidence(settings, request))
 
 
-def _package_bundle(directory: Path, output: Path) -> None:
-    verdict = verify_evidence(directory)
-    print_verdict(verdict)
-    if not verdict.passed:
-        raise typer.Exit(1)
-    assert verdict.manifest is not None  # it passed, so it has a manifest
-    path = output / f"{verdict.manifest.evidence_id}.zip"
-    zip_bundle(directory, path)
-    say(f"packaged in {path}")
-
-
-def package_submission() -> None:
-    """Run the command line."""
-    launch(package_submission_command)
+# What the scripts call.
+train_jax = partial(launch, training_command("jax"))
+train_torch = partial(launch, training_command("torch"))
+eval_generate = partial(launch, eval_generate_command)
+package_submission = partial(launch, package_submission_command)

@@ -8,7 +8,8 @@ import sys
 import threading
 import webbrowser
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
+from datetime import UTC, datetime
 from importlib import import_module
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -23,15 +24,11 @@ from tunix_rt.base.terminal.output import note
 from tunix_rt.runs.types import ExecutorName, parse_slot
 from tunix_rt.runs.worker.background import background_worker
 from tunix_rt.sweeps.advance import advance_all
-from tunix_rt.system.access import has_valid_token
 from tunix_rt.system.store import TokenRepository
 from tunix_rt.system.types import is_loopback
 
 if TYPE_CHECKING:
     import uvicorn
-
-_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
-"""Wildcard addresses, and the loopback address to open instead."""
 
 
 def page_address(host: str, port: int) -> str:
@@ -40,7 +37,7 @@ def page_address(host: str, port: int) -> str:
     Example:
         ("0.0.0.0", 8000) -> "http://127.0.0.1:8000"; ("::1", 80) -> "http://[::1]:80"
     """
-    name = _EVERYWHERE.get(host, host)
+    name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
 
 
@@ -60,9 +57,6 @@ def has_display(platform: str, environment: Mapping[str, str]) -> bool:
 
 _GRACE_S = 10
 """Seconds for running requests to finish on shutdown; streams end by themselves."""
-# By name: the command line and the API do not import each other.
-_APPLICATION = "tunix_rt.api.app:app_to_serve"
-_PROTOCOL = "tunix_rt.api.limits:BoundedHttp"
 
 Host = Annotated[
     str | None, typer.Option(help="Address to listen on; a non-loopback address requires an access token.")
@@ -102,14 +96,17 @@ def _server(settings: Settings, *, on_start: Callable[[str], None] | None) -> "u
     import uvicorn
     from uvicorn.importer import import_from_string
 
-    application = import_from_string(_APPLICATION)(settings, settings.host)
+    # By name: the command line and the API do not import each other.
+    application = import_from_string("tunix_rt.api.app:app_to_serve")(settings, settings.host)
 
     class Server(uvicorn.Server):
         """Opens the browser once it is up; on exit, signals the application so that streams end."""
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
-            _freeze_imported_objects()
+            # Imported objects live until exit, and scanning them blocks requests for tens of milliseconds.
+            gc.collect()
+            gc.freeze()
             if on_start is not None and not self.should_exit:
                 on_start(page_address(settings.host, settings.port))
 
@@ -121,7 +118,7 @@ def _server(settings: Settings, *, on_start: Callable[[str], None] | None) -> "u
         application,
         host=settings.host,
         port=settings.port,
-        http=_PROTOCOL,
+        http="tunix_rt.api.limits:BoundedHttp",
         log_config=None,
         access_log=False,
         server_header=False,
@@ -130,26 +127,15 @@ def _server(settings: Settings, *, on_start: Callable[[str], None] | None) -> "u
     return Server(config)
 
 
-def _freeze_imported_objects() -> None:
-    """Exclude imported objects from garbage collection.
-
-    They live until exit, and scanning them blocks requests for tens of milliseconds.
-    """
-    gc.collect()
-    gc.freeze()
-
-
 def _end(_signal_number: int, _frame: Any) -> None:
     # Called after the server has finished its requests: a requested stop is not a failure.
     raise SystemExit(0)
 
 
 def _require_token_beyond_loopback(settings: Settings) -> None:
-    home = open_home(settings)
-    try:
-        is_safe = is_loopback(settings.host) or has_valid_token(TokenRepository(home.database))
-    finally:
-        home.close()
+    with closing(open_home(settings)) as home:
+        tokens = TokenRepository(home.database)
+        is_safe = is_loopback(settings.host) or tokens.num_valid(datetime.now(UTC)) > 0
     if not is_safe:
         raise InvalidInputError(
             f"{settings.host!r} is not a loopback address, and without access tokens anyone who can reach it "
@@ -158,9 +144,6 @@ def _require_token_beyond_loopback(settings: Settings) -> None:
             "or use --host 127.0.0.1 and, from elsewhere, an SSH tunnel.",
         )
 
-
-# By name: the command line and the worker do not import each other.
-_LOOP = "tunix_rt.runs.worker.loop"
 
 Slots = Annotated[
     list[str] | None,
@@ -193,13 +176,12 @@ def worker(
         settings = settings.model_copy(update={"ray_address": ray_address})
     configure_logs(settings)
     chosen = [parse_slot(text) for text in slots or ["auto"]]
-    run_worker = import_module(_LOOP).run_worker
-    raise typer.Exit(
-        run_worker(
-            settings,
-            chosen,
-            executor_name=executor,
-            is_on_lifeline=lifeline,
-            chores={"moving sweeps on": advance_all},
-        )
+    # By name: the command line and the worker do not import each other.
+    exit_code = import_module("tunix_rt.runs.worker.loop").run_worker(
+        settings,
+        chosen,
+        executor_name=executor,
+        is_on_lifeline=lifeline,
+        chores={"moving sweeps on": advance_all},
     )
+    raise typer.Exit(exit_code)

@@ -29,10 +29,18 @@ def adopt_token(
         InvalidInputError: There is no such file, or its token is too weak.
         ConflictError: The token is known but revoked, expired, or has another scope.
     """
-    token = _read(file)
+    if not file.is_file():
+        raise InvalidInputError(f"There is no file {file}.", next_step="Check the path after --from-file.")
+    with storage_errors("reading the token"):
+        token = file.read_text(encoding="utf-8", errors="replace").strip()
+    if len(token) < MIN_TOKEN_CHARS or not (token.isascii() and token.isprintable()) or " " in token:
+        raise InvalidInputError(
+            f"{file.name} does not contain a token: at least {MIN_TOKEN_CHARS} ASCII characters without "
+            "spaces.",
+            next_step="Create one: python -c 'import secrets; print(secrets.token_urlsafe(32))'",
+        )
     hashed = token_hash(token)
-    known = tokens.find(hashed)
-    if known is None:
+    if (known := tokens.find(hashed)) is None:
         return _store(tokens, token, hashed[:8], name, scope, lifetime)
     if not known.is_valid(datetime.now(UTC)) or known.scope != scope:
         raise ConflictError(
@@ -42,21 +50,11 @@ def adopt_token(
     return known
 
 
-def revoke_token(tokens: TokenRepository, token_id: str) -> ApiToken:
-    """Revoke a token. NotFoundError when there is none with this id."""
-    return tokens.revoke(token_id, datetime.now(UTC))
-
-
 def token_status(token: ApiToken) -> Literal["valid", "revoked", "expired"]:
     """The status of a token."""
     if token.revoked_at is not None:
         return "revoked"
     return "valid" if token.is_valid(datetime.now(UTC)) else "expired"
-
-
-def has_valid_token(tokens: TokenRepository) -> bool:
-    """Whether any token is valid."""
-    return tokens.num_valid(datetime.now(UTC)) > 0
 
 
 def _store(
@@ -76,17 +74,3 @@ def _store(
     )
     tokens.add(record, token_hash(token))
     return record
-
-
-def _read(file: Path) -> str:
-    if not file.is_file():
-        raise InvalidInputError(f"There is no file {file}.", next_step="Check the path after --from-file.")
-    with storage_errors("reading the token"):
-        token = file.read_text(encoding="utf-8", errors="replace").strip()
-    if len(token) < MIN_TOKEN_CHARS or not (token.isascii() and token.isprintable()) or " " in token:
-        raise InvalidInputError(
-            f"{file.name} does not contain a token: at least {MIN_TOKEN_CHARS} ASCII characters without "
-            "spaces.",
-            next_step="Create one: python -c 'import secrets; print(secrets.token_urlsafe(32))'",
-        )
-    return token

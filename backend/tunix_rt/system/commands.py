@@ -1,7 +1,7 @@
 """tunix-rt doctor, backup, restore, tokens, demo."""
 
 import time
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated
 
@@ -20,21 +20,16 @@ from tunix_rt.engines.parity.check import (
     certify_parity,
     measure_determinism,
 )
-from tunix_rt.engines.training.types import RunManifest
 from tunix_rt.evaluation.views import EvaluationBar
 from tunix_rt.runs.views import TrainingView
-from tunix_rt.system.access import adopt_token, create_token, revoke_token, token_status
+from tunix_rt.system.access import adopt_token, create_token, token_status
 from tunix_rt.system.backup import make_backup, restore_backup
 from tunix_rt.system.demo import (
     DEMO_DEVICE,
-    DemoData,
-    DemoResult,
-    DemoTraining,
     Stage,
     build_demo_dataset,
     demo_result,
-    evaluate_demo_run,
-    evaluate_random_weights,
+    evaluate_demo_model,
     plan_demo_training,
 )
 from tunix_rt.system.doctor import diagnose
@@ -122,7 +117,7 @@ def demo(smoke_steps: SmokeSteps = None, as_json: JsonFlag = False) -> None:
             print_plan(training.plan)
         note("8/10 evaluating the untrained model on the held-out questions")
         with EvaluationBar(err) as bar:
-            before = evaluate_random_weights(opened, engine, recipe, bar)
+            before = evaluate_demo_model(opened, engine, recipe, bar)
         note("9/10 training a tiny Gemma; Ctrl-C saves and stops")
         with TrainingView(err) as view:
             manifest = training.run(engine, view)
@@ -131,45 +126,33 @@ def demo(smoke_steps: SmokeSteps = None, as_json: JsonFlag = False) -> None:
             raise typer.Exit(manifest.exit_code or 1)
         note("10/10 evaluating the trained model on the same questions")
         with EvaluationBar(err) as bar:
-            after = evaluate_demo_run(opened, engine, recipe, training.run_dir, bar)
+            after = evaluate_demo_model(opened, engine, recipe, bar, run_dir=training.run_dir)
         result = demo_result(opened, before, after)
     passed = data.passed and (result.has_learned or smoke_steps is not None)
     seconds = time.monotonic() - start_s
     if as_json:
-        _print_json(data, training, manifest, result, passed=passed, seconds=seconds)
+        first, last = result.accuracies
+        print_json(
+            {
+                "before": first.value,
+                "after": last.value,
+                "num_items": last.n,
+                "interval": [last.low, last.high],
+                "seconds": round(seconds, 1),
+                "run_dir": str(training.run_dir.path),
+                "passed": passed,
+                "evaluations": [result.before.to_json(), result.after.to_json()],
+                "difference": result.difference.to_json(),
+                "data": data.model_dump(mode="json"),
+                "plan": training.plan.model_dump(mode="json", exclude_none=True),
+                "run": manifest.to_json(),
+            }
+        )
     else:
         print_result(manifest, training.run_dir.path, result, seconds=seconds)
         print_end(result, passed=passed, is_smoke=smoke_steps is not None)
     if not passed:
         raise typer.Exit(1)
-
-
-def _print_json(
-    data: DemoData,
-    training: DemoTraining,
-    manifest: RunManifest,
-    result: DemoResult,
-    *,
-    passed: bool,
-    seconds: float,
-) -> None:
-    before, after = result.accuracies
-    print_json(
-        {
-            "before": before.value,
-            "after": after.value,
-            "num_items": after.n,
-            "interval": [after.low, after.high],
-            "seconds": round(seconds, 1),
-            "run_dir": str(training.run_dir.path),
-            "passed": passed,
-            "evaluations": [result.before.to_json(), result.after.to_json()],
-            "difference": result.difference.to_json(),
-            "data": data.model_dump(mode="json"),
-            "plan": training.plan.model_dump(mode="json", exclude_none=True),
-            "run": manifest.to_json(),
-        }
-    )
 
 
 _DEFAULT_STEPS = 20
@@ -214,14 +197,30 @@ def doctor(
     Exit 1 when they differ on a CPU. See docs/training.md for accelerators.
     """
     _check_options(recipe, parity, determinism, [dataset, steps, sets])
-    num_steps, changes = steps or _DEFAULT_STEPS, tuple(sets or ())
+    settings, num_steps, changes = load_settings(), steps or _DEFAULT_STEPS, tuple(sets or ())
     if parity is not None:
-        _certify(ParityRequest(parity, dataset, num_steps, changes), as_json=as_json)
+        with err.status("starting") as status:
+            asked = ParityRequest(parity, dataset, num_steps, changes)
+            certificate, path = certify_parity(settings, asked, on_stage=status.update)
+        if as_json:
+            print_json({"path": str(path), **certificate.to_json()})
+        else:
+            print_certificate(certificate, path)
+        passed = certificate.passed
     elif determinism:
-        path = recipe or shipped_recipe_path(_DEFAULT_RECIPE)
-        _check_determinism(DeterminismRequest(path, dataset, num_steps, changes), as_json=as_json)
+        with err.status("starting") as status:
+            recipe = recipe or shipped_recipe_path(_DEFAULT_RECIPE)
+            request = DeterminismRequest(recipe, dataset, num_steps, changes)
+            report = measure_determinism(settings, request, on_stage=status.update)
+        print_json(report.to_json()) if as_json else print_determinism(report)
+        passed = report.passed
     else:
-        _diagnose(as_json=as_json)
+        with err.status("probing the engines"):
+            diagnosis = diagnose(settings)
+        print_json(diagnosis.to_json()) if as_json else print_diagnosis(diagnosis)
+        passed = not diagnosis.problems
+    if not passed:
+        raise typer.Exit(1)
 
 
 def _check_options(recipe: Path | None, parity: Path | None, determinism: bool, flags: list[object]) -> None:
@@ -239,33 +238,6 @@ def _check_options(recipe: Path | None, parity: Path | None, determinism: bool, 
             "--dataset, --steps and --set only apply to --parity and --determinism.",
             next_step="Add --parity RECIPE, or --determinism.",
         )
-
-
-def _diagnose(*, as_json: bool) -> None:
-    with err.status("probing the engines"):
-        diagnosis = diagnose(load_settings())
-    print_json(diagnosis.to_json()) if as_json else print_diagnosis(diagnosis)
-    if diagnosis.problems:
-        raise typer.Exit(1)
-
-
-def _certify(request: ParityRequest, *, as_json: bool) -> None:
-    with err.status("starting") as status:
-        certificate, path = certify_parity(load_settings(), request, on_stage=status.update)
-    if as_json:
-        print_json({"path": str(path), **certificate.to_json()})
-    else:
-        print_certificate(certificate, path)
-    if not certificate.passed:
-        raise typer.Exit(1)
-
-
-def _check_determinism(request: DeterminismRequest, *, as_json: bool) -> None:
-    with err.status("starting") as status:
-        report = measure_determinism(load_settings(), request, on_stage=status.update)
-    print_json(report.to_json()) if as_json else print_determinism(report)
-    if not report.passed:
-        raise typer.Exit(1)
 
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Owner or purpose of the token.")]
@@ -289,13 +261,13 @@ def create(
 ) -> None:
     """Create a token. It is printed once, and only its hash is stored. See docs/security.md."""
     lifetime = None if days is None else timedelta(days=days)
-    if from_file is not None:
-        with opened_home() as home:
-            adopted = adopt_token(TokenRepository(home.database), from_file, name, scope, lifetime=lifetime)
-        print_json(adopted.to_json()) if as_json else say(f"The token {adopted.token_id} is accepted.")
-        return
     with opened_home() as home:
-        created, token = create_token(TokenRepository(home.database), name, scope, lifetime=lifetime)
+        tokens = TokenRepository(home.database)
+        if from_file is not None:
+            adopted = adopt_token(tokens, from_file, name, scope, lifetime=lifetime)
+            print_json(adopted.to_json()) if as_json else say(f"The token {adopted.token_id} is accepted.")
+            return
+        created, token = create_token(tokens, name, scope, lifetime=lifetime)
     if as_json:
         print_json({"token": token, **created.to_json()})
         return
@@ -310,10 +282,18 @@ def list_(as_json: JsonFlag = False) -> None:
     if as_json:
         print_json({"data": [{**token.to_json(), "standing": token_status(token)} for token in found]})
     elif found:
-        columns = ("id", "name", "scope", "status", "created", "expires", "last used")
-        print_table(columns, [_row(token) for token in found])
+        rows = [
+            (token.token_id, token.name, token.scope, token_status(token), *_moments(token))
+            for token in found
+        ]
+        print_table(("id", "name", "scope", "status", "created", "expires", "last used"), rows)
     else:
         say("There are no tokens yet. Create one: tunix-rt tokens create NAME --scope read")
+
+
+def _moments(token: ApiToken) -> list[str | None]:
+    moments = (token.created_at, token.expires_at, token.last_used_at)
+    return [None if moment is None else f"{moment:%Y-%m-%d %H:%M}" for moment in moments]
 
 
 def revoke(
@@ -322,11 +302,5 @@ def revoke(
 ) -> None:
     """Revoke a token. Running servers refuse it within seconds."""
     with opened_home() as home:
-        revoked = revoke_token(TokenRepository(home.database), token_id)
+        revoked = TokenRepository(home.database).revoke(token_id, datetime.now(UTC))
     print_json(revoked.to_json()) if as_json else say(f"Revoked the token {token_id}.")
-
-
-def _row(token: ApiToken) -> tuple[object, ...]:
-    moments = (token.created_at, token.expires_at, token.last_used_at)
-    texts = [None if moment is None else f"{moment:%Y-%m-%d %H:%M}" for moment in moments]
-    return token.token_id, token.name, token.scope, token_status(token), *texts

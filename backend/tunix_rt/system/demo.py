@@ -5,11 +5,11 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -50,7 +50,7 @@ from tunix_rt.traces.corruption import corrupt
 from tunix_rt.traces.importer import ImportOptions, ImportReport, import_traces
 from tunix_rt.traces.linter.findings import CODES
 from tunix_rt.traces.linter.linter import lint_trace
-from tunix_rt.traces.scoring import Progress, score_unscored
+from tunix_rt.traces.scoring import score_unscored
 from tunix_rt.traces.store import TraceRepository
 from tunix_rt.traces.types import Trace, TraceFilter
 
@@ -76,26 +76,22 @@ class DemoData(BaseModel):
     """The X-ray as a self-contained page."""
 
 
-def build_demo_dataset(
-    home: Home, *, on_stage: Callable[[Stage], None], progress: Progress = lambda _: None
-) -> DemoData:
+def build_demo_dataset(home: Home, *, on_stage: Callable[[Stage], None]) -> DemoData:
     """Collect, check, build, verify, X-ray. Running it again gives the same result."""
-    settings = home.settings
+    settings, traces = home.settings, TraceRepository(home.database)
     on_stage("collect")
     options = ImportOptions(source=DEMO_DATASET)
-    imported = import_traces(
-        TraceRepository(home.database), shipped_dataset_path(DEMO_DATASET), options, name=DEMO_DATASET
-    )
+    imported = import_traces(traces, shipped_dataset_path(DEMO_DATASET), options, name=DEMO_DATASET)
     on_stage("check")
     of_the_demo = TraceFilter(source=DEMO_DATASET)
-    score_unscored(TraceRepository(home.database), of_the_demo, progress=progress)
-    with_errors = _traces_with_errors(home, of_the_demo)
+    score_unscored(traces, of_the_demo)
+    with_errors = _traces_with_errors(traces, of_the_demo)
     on_stage("plant")
     planted_found = _planted_errors_found()
     on_stage("build")
     name, _, version = DEMO_DATASET.rpartition("-")
     spec = DatasetSpec(dataset_name=name, dataset_version=version, filters=of_the_demo, license="Apache-2.0")
-    dataset = build_from_store(home, spec, progress=progress)
+    dataset = build_from_store(home, spec)
     on_stage("verify")
     verdict = verify_dataset(settings.datasets_dir, spec.dataset_key)
     on_stage("xray")
@@ -103,7 +99,8 @@ def build_demo_dataset(
     xray_options = XrayOptions(row_length=recipe.data.row_length, packed=True, max_examples=None)
     report = xray_dataset(settings.datasets_dir, spec.dataset_key, ModelChoice("tiny"), xray_options)
     page = settings.home_dir / f"{spec.dataset_key}-xray.html"
-    _write_page(page, report, spec.dataset_key)
+    with write_atomically(page, what="writing the X-ray") as file:
+        file.write(xray_html(report, title=spec.dataset_key).encode())
     return DemoData(
         passed=with_errors.count == 0 and verdict.intact and report.passed,
         imported=imported,
@@ -116,18 +113,17 @@ def build_demo_dataset(
     )
 
 
-def _traces_with_errors(home: Home, criteria: TraceFilter) -> Share:
+def _traces_with_errors(traces: TraceRepository, criteria: TraceFilter) -> Share:
     errors = {code for code, info in CODES.items() if info.severity == "error"}
     without_errors = criteria.model_copy(update={"without_codes": tuple(sorted(errors))})
-    num_all, num_right = (
-        TraceRepository(home.database).list(chosen, limit=1, offset=0).total
-        for chosen in (criteria, without_errors)
-    )
+    num_all = traces.list(criteria, limit=1, offset=0).total
+    num_right = traces.list(without_errors, limit=1, offset=0).total
     return wilson_share(num_all - num_right, num_all)
 
 
 def _planted_errors_found() -> Share:
-    broken = [corrupt(trace, seed) for seed, trace in enumerate(islice(_demo_traces(), NUM_PLANTED_ERRORS))]
+    lines = islice(shipped_traces(DEMO_DATASET), NUM_PLANTED_ERRORS)
+    broken = [corrupt(Trace.model_validate_json(line), seed) for seed, line in enumerate(lines)]
     found = [
         any(
             finding.code == "arithmetic-wrong" and finding.step == corruption.step
@@ -136,15 +132,6 @@ def _planted_errors_found() -> Share:
         for corruption in broken
     ]
     return wilson_share(sum(found), len(found))
-
-
-def _demo_traces() -> Iterator[Trace]:
-    return (Trace.model_validate_json(line) for line in shipped_traces(DEMO_DATASET))
-
-
-def _write_page(page: Path, report: XrayReport, title: str) -> None:
-    with write_atomically(page, what="writing the X-ray") as file:
-        file.write(xray_html(report, title=title).encode())
 
 
 _RECIPE = "demo"
@@ -201,7 +188,7 @@ class DemoResult:
     before: Evaluation
     after: Evaluation
     difference: PairedDifference
-    examples: tuple[Prediction, ...]
+    example: Prediction | None
     """The first correct answer after training, if any."""
 
     @property
@@ -218,31 +205,26 @@ class DemoResult:
         return self.accuracies[1].value >= MIN_ACCURACY
 
 
-def evaluate_random_weights(
-    home: Home, engine: GeneratingEngine, recipe: Recipe, view: EvaluationView
+def evaluate_demo_model(
+    home: Home,
+    engine: GeneratingEngine,
+    recipe: Recipe,
+    view: EvaluationView,
+    *,
+    run_dir: RunDir | None = None,
 ) -> Evaluation:
-    """Evaluate the untrained model, with the weights from which training starts."""
+    """Evaluate the model that the run exported; without a run, the weights from which training starts."""
     request = EvaluationRequest(
         model=recipe.model.name,
         weights="random",
         weights_seed=recipe.training.seed,
         evalset=DEMO_EVALSET,
-        decoding=_decoding(recipe),
+        # No completion of the training set is longer than a row.
+        decoding=Decoding(max_new_tokens=recipe.data.row_length),
         device=DeviceRequest(DEMO_DEVICE),
     )
-    return evaluate(home, engine, request, view)
-
-
-def evaluate_demo_run(
-    home: Home, engine: GeneratingEngine, recipe: Recipe, run_dir: RunDir, view: EvaluationView
-) -> Evaluation:
-    """Evaluate the model that the run exported."""
-    request = EvaluationRequest(
-        model=str(run_dir.path),
-        evalset=DEMO_EVALSET,
-        decoding=_decoding(recipe),
-        device=DeviceRequest(DEMO_DEVICE),
-    )
+    if run_dir is not None:
+        request = replace(request, model=str(run_dir.path), weights="pretrained", weights_seed=0)
     return evaluate(home, engine, request, view)
 
 
@@ -250,17 +232,8 @@ def demo_result(home: Home, before: Evaluation, after: Evaluation) -> DemoResult
     """Compare the two evaluations."""
     difference = compare_evaluations(home, before, after).overall
     assert difference is not None  # both were asked the same questions
-    return DemoResult(before, after, difference, _first_right(load_predictions(home, after)))
-
-
-def _decoding(recipe: Recipe) -> Decoding:
-    # No completion of the training set is longer than a row.
-    return Decoding(max_new_tokens=recipe.data.row_length)
-
-
-def _first_right(predictions: Sequence[Prediction]) -> tuple[Prediction, ...]:
-    right = [prediction for prediction in predictions if prediction.judgement.is_correct]
-    return tuple(right[:1])
+    right = (one for one in load_predictions(home, after) if one.judgement.is_correct)
+    return DemoResult(before, after, difference, next(right, None))
 
 
 _COMMAND = (sys.executable, "-m", "tunix_rt.cli", "demo", "--json")
@@ -300,6 +273,8 @@ class DemoProject:
     def __init__(self, settings: Settings, command: Sequence[str] = _COMMAND) -> None:
         self._settings = settings
         self._command = command
+        self._log = settings.home_dir / "demo" / "log.txt"
+        self._result = settings.home_dir / "demo" / "result.json"
         self._starting = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -312,7 +287,10 @@ class DemoProject:
         with self._starting, storage_errors("starting the demo"):
             if self._is_running():
                 raise ConflictError("The demo is already running.", next_step="Wait until it has finished.")
-            self._folder.mkdir(parents=True, exist_ok=True)
+            self._log.parent.mkdir(parents=True, exist_ok=True)
+            environment = os.environ | {"TUNIX_RT_HOME": str(self._settings.home_dir)}
+            if self._settings.database_url is not None:
+                environment["TUNIX_RT_DATABASE_URL"] = self._settings.database_url
             with self._result.open("wb") as result, self._log.open("wb") as log:
                 # In its own session: Ctrl-C goes to the server, which lets the demo save first.
                 self._process = subprocess.Popen(
@@ -320,7 +298,7 @@ class DemoProject:
                     stdin=subprocess.DEVNULL,
                     stdout=result,
                     stderr=log,
-                    env=self._environment(),
+                    env=environment,
                     start_new_session=True,
                 )
         return self.state()
@@ -328,51 +306,38 @@ class DemoProject:
     def state(self) -> DemoState:
         """Its status, whichever server process started it."""
         lines = _lines(self._log)
-        # The part after a semicolon, such as which key stops it, only applies to a terminal.
-        stage = next((line.partition(";")[0] for line in reversed(lines) if _is_stage(line)), None)
+        # A line such as `7/10 planning the training; …`: what follows the semicolon is for a terminal.
+        stages = [line.partition(";")[0] for line in lines if line.partition("/10 ")[0].isdecimal()]
+        stage = stages[-1] if stages else None
         if self._is_running():
             return DemoState(status="running", stage=stage)
         if not self._log.exists():
             return DemoState(status="none")
-        result = _result(_lines(self._result))
-        if result is None:
+        *_, last = _lines(self._result) or [""]
+        if not last.startswith("{"):
             return DemoState(status="failed", stage=stage, failure="\n".join(lines[-_SHOWN_LINES:]))
+        result = json.loads(last)
+        low, high = result["interval"]
+        values = {key: result[key] for key in ("before", "after", "num_items")}
         return DemoState(
-            status="succeeded" if result["passed"] else "failed", stage=stage, figures=_figures(result)
+            status="succeeded" if result["passed"] else "failed",
+            stage=stage,
+            figures=DemoFigures(**values, low=low, high=high),
         )
 
     def close(self) -> None:
         """Stop the demo after it has saved its run."""
-        process = self._process
-        if process is None:
+        if self._process is None:
             return
-        process.terminate()
+        self._process.terminate()
         try:
-            process.wait(_STOP_TIMEOUT_S)
+            self._process.wait(_STOP_TIMEOUT_S)
         except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-    @property
-    def _folder(self) -> Path:
-        return self._settings.home_dir / "demo"
-
-    @property
-    def _log(self) -> Path:
-        return self._folder / "log.txt"
-
-    @property
-    def _result(self) -> Path:
-        return self._folder / "result.json"
+            self._process.kill()
+            self._process.wait()
 
     def _is_running(self) -> bool:
         return self._process is not None and self._process.poll() is None
-
-    def _environment(self) -> dict[str, str]:
-        named = {"TUNIX_RT_HOME": str(self._settings.home_dir)}
-        if self._settings.database_url is not None:
-            named["TUNIX_RT_DATABASE_URL"] = self._settings.database_url
-        return {**os.environ, **named}
 
 
 def _lines(path: Path) -> list[str]:
@@ -381,23 +346,3 @@ def _lines(path: Path) -> list[str]:
             return redacted(path.read_text(encoding="utf-8", errors="replace")).splitlines()
         except FileNotFoundError:
             return []
-
-
-def _is_stage(line: str) -> bool:
-    """Whether a line is one like `7/10 planning the training`."""
-    number, _, _ = line.partition("/10 ")
-    return number.isdecimal()
-
-
-def _result(lines: Sequence[str]) -> dict[str, Any] | None:
-    """The result that it printed at the end; None if it did not finish."""
-    if not lines or not lines[-1].startswith("{"):
-        return None
-    result: dict[str, Any] = json.loads(lines[-1])
-    return result
-
-
-def _figures(result: dict[str, Any]) -> DemoFigures:
-    low, high = result["interval"]
-    values = {key: result[key] for key in ("before", "after", "num_items")}
-    return DemoFigures(**values, low=low, high=high)

@@ -4,8 +4,9 @@ import os
 import platform
 import shutil
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,10 +30,9 @@ from tunix_rt.engines.select import (
     this_machine,
 )
 from tunix_rt.engines.training.environment import nvidia_driver
-from tunix_rt.engines.types import DoctorProblem, EngineName, Platform
+from tunix_rt.engines.types import DoctorProblem, EngineName
 from tunix_rt.runs.store.repository import RunRepository
 from tunix_rt.runs.store.workers import FlagRepository, WorkerRepository, queue_figures
-from tunix_rt.runs.types import Worker
 from tunix_rt.system.health import check_health
 from tunix_rt.system.types import (
     Ability,
@@ -46,7 +46,6 @@ from tunix_rt.system.types import (
 )
 
 _MIN_FREE_BYTES = 2**30
-_GONE = ("stopped", "lost")
 _VARIABLES = {
     "Hugging Face": ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"),
     "Kaggle": ("KAGGLE_API_TOKEN", "KAGGLE_KEY"),
@@ -73,28 +72,24 @@ def home_problems(settings: Settings, free_bytes: int) -> Iterator[DoctorProblem
 def service_report(home: Home, now: datetime) -> tuple[ServiceReport, tuple[DoctorProblem, ...]]:
     """The queue now, and its problems."""
     queue = queue_figures(home.database, now)
-    workers = [
-        _report(worker, now)
+    workers = tuple(
+        WorkerReport(
+            worker_id=worker.worker_id,
+            host=worker.host,
+            slots=tuple(map(str, worker.slots)),
+            status=worker.status,
+            last_seen_s_ago=max((now - worker.last_seen_at).total_seconds(), 0.0),
+        )
         for worker in WorkerRepository(home.database).list()
-        if worker.status not in _GONE
-    ]
+        if worker.status not in ("stopped", "lost")
+    )
     report = ServiceReport(
         is_queue_paused=FlagRepository(home.database).is_queue_paused(),
         num_waiting=queue.num_waiting,
         num_running=len(queue.running),
-        workers=tuple(workers),
+        workers=workers,
     )
     return report, tuple(_problems(home, report))
-
-
-def _report(worker: Worker, now: datetime) -> WorkerReport:
-    return WorkerReport(
-        worker_id=worker.worker_id,
-        host=worker.host,
-        slots=tuple(map(str, worker.slots)),
-        status=worker.status,
-        last_seen_s_ago=max((now - worker.last_seen_at).total_seconds(), 0.0),
-    )
 
 
 def _problems(home: Home, report: ServiceReport) -> Iterator[DoctorProblem]:
@@ -105,9 +100,8 @@ def _problems(home: Home, report: ServiceReport) -> Iterator[DoctorProblem]:
             detail=f"Runs are waiting ({report.num_waiting}), and no worker is alive.",
             next_step="Start one: tunix-rt worker, or tunix-rt up, which includes one.",
         )
-    orphans = sorted(
-        lease.run_id for lease in RunRepository(home.database).leases() if lease.worker_id not in alive
-    )
+    leases = RunRepository(home.database).leases()
+    orphans = sorted(lease.run_id for lease in leases if lease.worker_id not in alive)
     if orphans:
         yield DoctorProblem(
             detail=f"The worker of {', '.join(orphans)} has not been seen for over {lease_s:.0f} s.",
@@ -117,29 +111,29 @@ def _problems(home: Home, report: ServiceReport) -> Iterator[DoctorProblem]:
 
 def hub_tokens(environ: Mapping[str, str]) -> tuple[HubToken, ...]:
     """Where the token of each external service was found; the tokens themselves are not read."""
-    return tuple(HubToken(hub=hub, found_in=_found_in(hub, environ)) for hub in _VARIABLES)
+    files = _FILES | ({"Hugging Face": f"{environ['HF_HOME']}/token"} if "HF_HOME" in environ else {})
+    found = []
+    for hub, variables in _VARIABLES.items():
+        places = [name for name in variables if environ.get(name)]
+        if hub in files and Path(files[hub]).expanduser().is_file():
+            places.append(files[hub])
+        found.append(HubToken(hub=hub, found_in=places[0] if places else None))
+    return tuple(found)
 
 
-def _found_in(hub: str, environ: Mapping[str, str]) -> str | None:
-    for name in _VARIABLES[hub]:
-        if environ.get(name):
-            return name
-    file = _FILES.get(hub)
-    if hub == "Hugging Face" and "HF_HOME" in environ:
-        file = f"{environ['HF_HOME']}/token"
-    return file if file is not None and Path(file).expanduser().is_file() else None
-
-
-_JAX_ABILITIES = {
-    "training (full, LoRA, QLoRA) and generating": "jax",
-    "plans from the TPU compiler": "libtpu",
-    "plans from the CUDA compiler": "jax-cuda12-plugin",
+_ABILITIES: dict[EngineName, dict[str, str]] = {
+    "jax": {
+        "training (full, LoRA, QLoRA) and generating": "jax",
+        "plans from the TPU compiler": "libtpu",
+        "plans from the CUDA compiler": "jax-cuda12-plugin",
+    },
+    "torch": {
+        "training (full, LoRA, QLoRA with int8) and generating": "torch",
+        "QLoRA with nf4": "bitsandbytes",
+        "attention by FlashAttention": "flash-attn",
+    },
 }
-_TORCH_ABILITIES = {
-    "training (full, LoRA, QLoRA with int8) and generating": "torch",
-    "QLoRA with nf4": "bitsandbytes",
-    "attention by FlashAttention": "flash-attn",
-}
+"""The package that each feature of an engine needs."""
 
 
 @dataclass(frozen=True)
@@ -159,8 +153,15 @@ def diagnose(settings: Settings, *, timeout_s: float = PROBE_TIMEOUT_S) -> Diagn
     """
     machine = this_machine()
     report = _home_report(settings)
-    answers = _probed(machine, timeout_s)
-    problems = [answer.problem for answer in answers.values() if answer.problem is not None]
+    # Every installed engine on every platform that this machine may have.
+    questions = [(engine, device) for engine in ENGINES for device in platforms(engine, machine)]
+    with ThreadPoolExecutor(max_workers=len(questions) or 1) as pool:
+        probed = pool.map(lambda question: probe(*question, timeout_s=timeout_s), questions)
+        answers = list(zip(questions, probed, strict=True))
+    try:
+        auto_engine = str(choose_engine("auto", "auto", machine))
+    except MissingExtraError as error:
+        auto_engine = str(error)
     return Diagnosis(
         tunix_rt_version=__version__,
         python=platform.python_version(),
@@ -168,40 +169,30 @@ def diagnose(settings: Settings, *, timeout_s: float = PROBE_TIMEOUT_S) -> Diagn
         num_cpus=usable_cores(),
         available_memory_bytes=available_memory_bytes(),
         driver=nvidia_driver(),
-        engines=tuple(_engine_report(engine, machine, answers) for engine in ENGINES),
-        auto_engine=_auto_engine(machine),
+        engines=tuple(
+            _engine_report(engine, machine, [answer for (name, _), answer in answers if name == engine])
+            for engine in ENGINES
+        ),
+        auto_engine=auto_engine,
         extras=tuple(map(_extra_report, EXTRAS)),
         home=str(settings.home_dir),
         free_disk_bytes=report.free_disk_bytes,
         database=report.database,
         service=report.service,
         hub_tokens=hub_tokens(os.environ),
-        problems=(*report.problems, *problems),
+        problems=(*report.problems, *(one.problem for _, one in answers if one.problem is not None)),
     )
 
 
-_Probes = dict[tuple[EngineName, Platform], ProbeAnswer]
-
-
-def _probed(machine: Machine, timeout_s: float) -> _Probes:
-    """Probe every installed engine on every platform that this machine may have."""
-    questions = [(engine, device) for engine in ENGINES for device in platforms(engine, machine)]
-    with ThreadPoolExecutor(max_workers=len(questions) or 1) as pool:
-        answers = pool.map(lambda question: probe(*question, timeout_s=timeout_s), questions)
-        return dict(zip(questions, answers, strict=True))
-
-
-def _engine_report(engine: EngineName, machine: Machine, answers: _Probes) -> EngineReport:
-    needs = _JAX_ABILITIES if engine == "jax" else _TORCH_ABILITIES
-    devices = [answer.device for (name, _), answer in answers.items() if name == engine]
+def _engine_report(engine: EngineName, machine: Machine, answers: Sequence[ProbeAnswer]) -> EngineReport:
     return EngineReport(
         name=engine,
         is_installed=machine.has(engine),
         packages=_versions(EXTRAS[engine]),
-        devices=tuple(device for device in devices if device is not None),
+        devices=tuple(answer.device for answer in answers if answer.device is not None),
         abilities=tuple(
             Ability(what=what, is_available=installed_version(package) is not None, needs=package)
-            for what, package in needs.items()
+            for what, package in _ABILITIES[engine].items()
         ),
     )
 
@@ -215,20 +206,13 @@ def _versions(packages: tuple[str, ...]) -> dict[str, str]:
     return {name: version for name in packages if (version := installed_version(name)) is not None}
 
 
-def _auto_engine(machine: Machine) -> str:
-    try:
-        return str(choose_engine("auto", "auto", machine))
-    except MissingExtraError as error:
-        return str(error)
-
-
 def _home_report(settings: Settings) -> _HomeReport:
     try:
         home = open_home(settings)
     except StorageError as error:
         problem = DoctorProblem(detail=error.detail, next_step=error.next_step)
         return _HomeReport(None, None, None, (problem,))
-    try:
+    with closing(home):
         health = check_health(home)
         address = home.database.url.render_as_string(hide_password=True)
         database = DatabaseReport(
@@ -237,8 +221,6 @@ def _home_report(settings: Settings) -> _HomeReport:
         free_bytes = shutil.disk_usage(settings.home_dir).free
         service, problems = service_report(home, datetime.now(UTC))
         return _HomeReport(database, free_bytes, service, (*home_problems(settings, free_bytes), *problems))
-    finally:
-        home.close()
 
 
 class Examination(Record):

@@ -33,11 +33,12 @@ def check_health(home: Home) -> Health:
     started = time.perf_counter()
     ping(home.database)
     latency_ms = (time.perf_counter() - started) * 1000
-    database: Literal["sqlite", "postgresql"] = (
-        "sqlite" if home.database.dialect.name == "sqlite" else "postgresql"
-    )
+    is_sqlite = home.database.dialect.name == "sqlite"
     return Health(
-        status="healthy", version=__version__, database=database, database_latency_ms=round(latency_ms, 3)
+        status="healthy",
+        version=__version__,
+        database="sqlite" if is_sqlite else "postgresql",
+        database_latency_ms=round(latency_ms, 3),
     )
 
 
@@ -70,17 +71,14 @@ class FiguresReader:
         with self._lock:
             now_s = self._clock()
             if self._figures is None or now_s - self._read_at_s >= FRESH_FOR_S:
-                self._figures, self._read_at_s = read_figures(self._home), now_s
+                queue = queue_figures(self._home.database, datetime.now(UTC))
+                runs_dir = self._home.settings.runs_dir
+                speeds = (
+                    (run_id, last_tokens_per_s(RunDir(runs_dir / run_id).metrics)) for run_id in queue.running
+                )
+                known = {run_id: speed for run_id, speed in speeds if speed is not None}
+                self._figures, self._read_at_s = ServiceFigures(queue, known), now_s
             return self._figures
-
-
-def read_figures(home: Home) -> ServiceFigures:
-    """The current figures."""
-    queue = queue_figures(home.database, datetime.now(UTC))
-    speeds = {
-        run_id: last_tokens_per_s(RunDir(home.settings.runs_dir / run_id).metrics) for run_id in queue.running
-    }
-    return ServiceFigures(queue, {run_id: speed for run_id, speed in speeds.items() if speed is not None})
 
 
 def last_tokens_per_s(metrics: Path) -> float | None:

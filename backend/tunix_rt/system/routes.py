@@ -38,17 +38,13 @@ def make_demo(demo: Demo) -> DemoState:
 doctor_router = APIRouter(prefix="/api/doctor", tags=["doctor"], responses=error_responses())
 
 
-async def _doctor(request: Request) -> CachedDiagnosis:
-    doctor: CachedDiagnosis = request.app.state.doctor
-    return doctor
-
-
 @doctor_router.get("", response_model_exclude_none=True)
 def get_diagnosis(
-    doctor: Annotated[CachedDiagnosis, Depends(_doctor)],
+    request: Request,
     fresh: Annotated[bool, Query(description="run the diagnosis again, even if it is recent")] = False,
 ) -> Examination:
     """The machine, its engines and devices, and their problems; the first call takes seconds."""
+    doctor: CachedDiagnosis = request.app.state.doctor
     return doctor.get(is_fresh=fresh)
 
 

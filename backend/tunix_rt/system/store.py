@@ -9,7 +9,6 @@ from typing import Any
 from uuid import UUID
 
 from sqlalchemy import (
-    Column,
     Connection,
     Engine,
     Row,
@@ -51,8 +50,7 @@ def dump_rows(connection: Connection, table: Table) -> Iterator[bytes]:
     """Every row as a line of JSON, streamed in key order."""
     chosen = select(table).order_by(*table.primary_key.columns).execution_options(yield_per=_CHUNK)
     for row in connection.execute(chosen).mappings():
-        values = {name: _plain(value) for name, value in row.items()}
-        yield json.dumps(values, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+        yield json.dumps(dict(row), ensure_ascii=False, allow_nan=False, default=_plain).encode() + b"\n"
 
 
 def load_rows(connection: Connection, name: str, lines: Iterable[bytes]) -> int:
@@ -76,14 +74,12 @@ def finish_loading(connection: Connection) -> None:
     """Rebuild derived data: the trace index and the key sequences."""
     bodies = connection.execute(select(trace_bodies).execution_options(yield_per=_CHUNK))
     for chunk in bodies.partitions(_CHUNK):
-        add_to_index(connection, [(row.pk, _tokens(row.canonical)) for row in chunk])
+        traces = [(row.pk, Trace.model_validate_json(row.canonical)) for row in chunk]
+        add_to_index(connection, [(pk, " ".join(tokens_of(trace))) for pk, trace in traces])
     if connection.dialect.name == "postgresql":
-        for table in filter(_counts_keys, DUMPED):
-            connection.execute(
-                text(
-                    f"SELECT setval(pg_get_serial_sequence('{table.name}', 'pk'), max(pk)) FROM {table.name}"
-                )
-            )
+        for name in (table.name for table in DUMPED if "pk" in table.c and table.c.pk.autoincrement):
+            sequence = f"pg_get_serial_sequence('{name}', 'pk')"
+            connection.execute(text(f"SELECT setval({sequence}, max(pk)) FROM {name}"))
 
 
 def has_tables(engine: Engine) -> bool:
@@ -102,33 +98,20 @@ def first_table_with_rows(engine: Engine) -> str | None:
     return None
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return value.isoformat()
-    return value.hex if isinstance(value, UUID) else value
+def _plain(value: datetime | UUID) -> str:
+    return value.isoformat() if isinstance(value, datetime) else value.hex
 
 
 def _typed(table: Table, values: dict[str, Any]) -> dict[str, Any]:
-    unknown = values.keys() - table.columns.keys()
-    if unknown:
+    if unknown := values.keys() - table.columns.keys():
         raise _unknown(f"the column {min(unknown)!r} of the table {table.name!r}")
-    return {name: _of_type(table.columns[name], value) for name, value in values.items()}
-
-
-def _of_type(column: Column[Any], value: Any) -> Any:
-    if value is None:
-        return None
-    if isinstance(column.type, UtcDateTime):
-        return datetime.fromisoformat(value)
-    return UUID(hex=value) if isinstance(column.type, Uuid) else value
-
-
-def _tokens(canonical: str) -> str:
-    return " ".join(tokens_of(Trace.model_validate_json(canonical)))
-
-
-def _counts_keys(table: Table) -> bool:
-    return "pk" in table.columns and table.columns["pk"].autoincrement is not False
+    for name, value in values.items():
+        kind = table.columns[name].type
+        if value is not None and isinstance(kind, UtcDateTime):
+            values[name] = datetime.fromisoformat(value)
+        elif value is not None and isinstance(kind, Uuid):
+            values[name] = UUID(hex=value)
+    return values
 
 
 def _unknown(what: str) -> DataError:
@@ -212,12 +195,5 @@ class TokenRepository:
 
 
 def _token(row: Row[Any]) -> ApiToken:
-    return ApiToken(
-        token_id=row.id,
-        name=row.name,
-        scope=row.scope,
-        created_at=row.created_at,
-        expires_at=row.expires_at,
-        last_used_at=row.last_used_at,
-        revoked_at=row.revoked_at,
-    )
+    names = ("name", "scope", "created_at", "expires_at", "last_used_at", "revoked_at")
+    return ApiToken(token_id=row.id, **{name: getattr(row, name) for name in names})

@@ -17,11 +17,6 @@ TOKEN_PREFIX = "trt_"
 MIN_TOKEN_CHARS = 32
 """Minimum length of a token from a file; generated ones have 256 random bits."""
 
-_READING_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-_QUEUE = "/api/tunix/queue"
-_OPENAI = "/v1/"
-_SESSION = "/api/session"
-
 
 class ApiToken(Record):
     """The stored record of a token. The token itself is shown only when it is created."""
@@ -68,12 +63,12 @@ def needed_scope(method: str, path: str) -> Scope:
         DELETE /api/tunix/runs/x -> admin; POST /api/tunix/queue/pause -> admin
     """
     # Signing in and out changes no data.
-    if method in _READING_METHODS or path == _SESSION:
+    if method in ("GET", "HEAD", "OPTIONS") or path == "/api/session":
         return "read"
-    if method == "DELETE" or path == _QUEUE or path.startswith(f"{_QUEUE}/"):
+    if method == "DELETE" or f"{path}/".startswith("/api/tunix/queue/"):
         return "admin"
     # Querying a model changes no data.
-    return "read" if path.startswith(_OPENAI) else "write"
+    return "read" if path.startswith("/v1/") else "write"
 
 
 def is_loopback(host: str) -> bool:

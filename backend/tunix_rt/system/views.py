@@ -4,6 +4,7 @@ import os
 import shlex
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from tunix_rt.base.terminal.output import counted, out, print_table, say
@@ -11,12 +12,12 @@ from tunix_rt.datasets.xray.views import print_xray
 from tunix_rt.engines.parity.types import DeterminismReport, ParityCertificate, RepeatedRun
 from tunix_rt.engines.planning.types import Plan
 from tunix_rt.engines.training.types import RunManifest
-from tunix_rt.engines.types import DeviceReport
-from tunix_rt.evaluation.types import Estimate, Evaluation
+from tunix_rt.evaluation.types import Estimate
 from tunix_rt.evaluation.views import print_prediction
+from tunix_rt.recipes.types import Override
 from tunix_rt.runs.views import summary
 from tunix_rt.system.demo import MIN_ACCURACY, DemoData, DemoResult
-from tunix_rt.system.types import Diagnosis, EngineReport, HubToken, ServiceReport, WorkerReport
+from tunix_rt.system.types import Diagnosis, EngineReport
 
 
 def as_called(command: str) -> str:
@@ -79,14 +80,24 @@ def print_result(manifest: RunManifest, run_dir: Path, result: DemoResult, *, se
     """The result of training, and accuracy before and after."""
     say(summary(manifest, str(run_dir)))
     say("")
-    for example in result.examples:
-        say(f"An answer of the trained model ({example.item_id}):")
-        print_prediction(example)
+    if result.example is not None:
+        say(f"An answer of the trained model ({result.example.item_id}):")
+        print_prediction(result.example)
         say("")
     title = f"{result.after.num_items} questions with number combinations that are not in the training data"
-    columns = ("", "accuracy", "95 % CI", "format followed", "steps correct")
-    rows = [_row("before", result.before), _row("after", result.after)]
-    print_table(columns, rows, title=title)
+    rows = [
+        (
+            when,
+            f"{accuracy.value:.1%} of {accuracy.n}",
+            f"{accuracy.low:.1%}–{accuracy.high:.1%}",
+            _percent(evaluation.scores.overall.format_adherence),
+            _percent(evaluation.scores.overall.step_correctness),
+        )
+        for when, evaluation, accuracy in zip(
+            ("before", "after"), (result.before, result.after), result.accuracies, strict=True
+        )
+    ]
+    print_table(("", "accuracy", "95 % CI", "format followed", "steps correct"), rows, title=title)
     difference = result.difference
     say(
         f"difference {difference.difference:+.1%} (95 % {difference.low:+.1%} to {difference.high:+.1%}), "
@@ -107,10 +118,6 @@ def print_end(result: DemoResult, *, passed: bool, is_smoke: bool) -> None:
     else:
         accuracy = result.accuracies[1].value
         say(f"Demo FAILED: {accuracy:.1%} accuracy, {MIN_ACCURACY:.0%} expected; see also the checks above.")
-    _print_next_steps(result)
-
-
-def _print_next_steps(result: DemoResult) -> None:
     before, after = (str(which.evaluation_id)[:8] for which in (result.before, result.after))
     say("Inspect the result:")
     say(f"  {as_called(f'eval show {after}')}  # every question, completion and verdict")
@@ -120,18 +127,6 @@ def _print_next_steps(result: DemoResult) -> None:
     say("Next, with your own traces:")
     for command in _WITH_YOUR_OWN:
         say(f"  {program()} {command}")
-
-
-def _row(when: str, evaluation: Evaluation) -> tuple[object, ...]:
-    scores = evaluation.scores.overall
-    accuracy = scores.accuracy
-    return (
-        when,
-        None if accuracy is None else f"{accuracy.value:.1%} of {accuracy.n}",
-        None if accuracy is None else f"{accuracy.low:.1%}–{accuracy.high:.1%}",
-        _percent(scores.format_adherence),
-        _percent(scores.step_correctness),
-    )
 
 
 def _percent(estimate: Estimate | None) -> str | None:
@@ -148,23 +143,26 @@ def print_determinism(report: DeterminismReport) -> None:
     say(f"{verdict}: {report.recipe_name}, {counted(report.num_steps, 'step')}")
     print_table(
         ["engine", "device", "batches", "losses", "weights", "largest weight difference"],
-        [_determinism_row(one) for one in report.repeats],
+        [
+            (
+                one.engine,
+                one.platform,
+                "equal" if one.batches_equal else "differ",
+                _losses(one),
+                "equal" if len(set(one.weights_sha256)) == 1 else "differ",
+                _largest_difference(one),
+            )
+            for one in report.repeats
+        ],
     )
     if any(one.platform != "cpu" for one in report.repeats):
         say("Accelerators are measured, not guaranteed: kernels without a fixed order may differ next time.")
-    for override in report.overrides:
-        say(f"changed {override.key}: {override.recipe_value} -> {override.used_value} ({override.reason})")
+    _print_overrides(report.overrides)
 
 
-def _determinism_row(one: RepeatedRun) -> tuple[str, ...]:
-    return (
-        one.engine,
-        one.platform,
-        "equal" if one.batches_equal else "differ",
-        _losses(one),
-        "equal" if len(set(one.weights_sha256)) == 1 else "differ",
-        _largest_difference(one),
-    )
+def _print_overrides(overrides: Sequence[Override]) -> None:
+    for one in overrides:
+        say(f"changed {one.key}: {one.recipe_value} -> {one.used_value} ({one.reason})")
 
 
 def _losses(one: RepeatedRun) -> str:
@@ -187,9 +185,19 @@ def print_diagnosis(diagnosis: Diagnosis) -> None:
     say(f"home {diagnosis.home}, {_gib(diagnosis.free_disk_bytes)} free")
     if diagnosis.database is not None:
         say(f"database {diagnosis.database.address}, latency {diagnosis.database.latency_ms:.1f} ms")
-    if diagnosis.service is not None:
-        _print_service(diagnosis.service)
-    say(f"keys: {', '.join(map(_token_text, diagnosis.hub_tokens))}")
+    if (service := diagnosis.service) is not None:
+        workers = [
+            f"{one.worker_id} ({' '.join(one.slots)}; {one.status}, seen {one.last_seen_s_ago:.0f} s ago)"
+            for one in service.workers
+        ]
+        queue = f"{service.num_waiting} waiting, {service.num_running} running"
+        paused = ", paused" if service.is_queue_paused else ""
+        say(f"queue: {queue}{paused}; workers: {', '.join(workers) or 'none'}")
+    keys = [
+        f"{token.hub} {'–' if token.found_in is None else f'in {token.found_in}'}"
+        for token in diagnosis.hub_tokens
+    ]
+    say(f"keys: {', '.join(keys)}")
     say("")
     print_table(["engine", "version", "working devices"], [_engine_row(one) for one in diagnosis.engines])
     say(f"auto: {diagnosis.auto_engine}")
@@ -205,7 +213,11 @@ def print_diagnosis(diagnosis: Diagnosis) -> None:
     print_table(
         ["extra", "installed", "packages"],
         [
-            (extra.name, "yes" if extra.is_installed else "no", _packages(extra.packages))
+            (
+                extra.name,
+                "yes" if extra.is_installed else "no",
+                ", ".join(f"{name} {version}" for name, version in extra.packages.items()) or "–",
+            )
             for extra in diagnosis.extras
         ],
     )
@@ -213,21 +225,6 @@ def print_diagnosis(diagnosis: Diagnosis) -> None:
         say("")
         say(f"broken: {problem.detail}")
         say(f"next:   {problem.next_step}")
-
-
-def _print_service(service: ServiceReport) -> None:
-    paused = ", paused" if service.is_queue_paused else ""
-    workers = ", ".join(map(_worker_text, service.workers)) or "none"
-    say(f"queue: {service.num_waiting} waiting, {service.num_running} running{paused}; workers: {workers}")
-
-
-def _worker_text(worker: WorkerReport) -> str:
-    slots = " ".join(worker.slots)
-    return f"{worker.worker_id} ({slots}; {worker.status}, seen {worker.last_seen_s_ago:.0f} s ago)"
-
-
-def _token_text(token: HubToken) -> str:
-    return f"{token.hub} {'–' if token.found_in is None else f'in {token.found_in}'}"
 
 
 def print_certificate(certificate: ParityCertificate, path: Path) -> None:
@@ -256,25 +253,19 @@ def print_certificate(certificate: ParityCertificate, path: Path) -> None:
     )
     say(f"loss {first.losses[0]:.4f} -> {first.losses[-1]:.4f} ({first.engine}), "
           f"{second.losses[0]:.4f} -> {second.losses[-1]:.4f} ({second.engine})")  # fmt: skip
-    for override in certificate.overrides:
-        say(f"changed {override.key}: {override.recipe_value} -> {override.used_value} ({override.reason})")
+    _print_overrides(certificate.overrides)
     say(f"certificate {path}")
 
 
 def _engine_row(engine: EngineReport) -> tuple[str, str, str]:
     if not engine.is_installed:
         return engine.name, "–", f"not installed: pip install 'tunix-rt[{engine.name}]'"
-    devices = ", ".join(map(_device_text, engine.devices)) or "none"
-    return engine.name, engine.packages[engine.name], devices
-
-
-def _device_text(device: DeviceReport) -> str:
-    memory = "" if device.memory_bytes is None else f", {_gib(device.memory_bytes)} each"
-    return f"{device.platform}: {device.num_devices} x {device.kind}{memory}"
-
-
-def _packages(packages: dict[str, str]) -> str:
-    return ", ".join(f"{name} {version}" for name, version in packages.items()) or "–"
+    devices = [
+        f"{device.platform}: {device.num_devices} x {device.kind}"
+        + ("" if device.memory_bytes is None else f", {_gib(device.memory_bytes)} each")
+        for device in engine.devices
+    ]
+    return engine.name, engine.packages[engine.name], ", ".join(devices) or "none"
 
 
 def _gib(num_bytes: int | None) -> str:
