@@ -15,11 +15,10 @@ from datetime import UTC, datetime
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from pydantic import JsonValue
-
 from tunix_rt.base.errors import ConflictError, NotFoundError, StorageError, TunixRTError
 from tunix_rt.base.files.jsonl import read_json_lines
 from tunix_rt.base.home import Home
+from tunix_rt.base.records import flat
 from tunix_rt.engines.training.run_dir import RunDir
 from tunix_rt.engines.training.types import RunFailure, RunStatus
 from tunix_rt.evaluation.store import EvaluationRepository
@@ -84,16 +83,9 @@ def progress_points(
             reached, values = percent, []
 
 
-def value_of(sweep: Sweep, trial: Trial, key: str) -> JsonValue:
+def value_of(sweep: Sweep, trial: Trial, key: str) -> object:
     """The value of a dotted key in the recipe of a trial; None if it is not set."""
-    if key in trial.params:
-        return trial.params[key]
-    found: JsonValue = sweep.recipe
-    for part in key.split("."):
-        if not isinstance(found, dict):
-            return None
-        found = found.get(part)
-    return found
+    return (flat(sweep.recipe) | trial.params).get(key)
 
 
 class TrialScheduler:
