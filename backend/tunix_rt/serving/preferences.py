@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from tunix_rt.base.records import Pagination, pagination
 from tunix_rt.base.statistics import wilson_share
-from tunix_rt.serving.store import PreferenceRepository, VoteCount
+from tunix_rt.serving.store import PreferenceRepository
 from tunix_rt.serving.types import NewPreference, PairTally, Preference, preference_line
 
 
@@ -32,13 +32,31 @@ def add_preference(votes: PreferenceRepository, new: NewPreference) -> Preferenc
 
 
 def list_preferences(votes: PreferenceRepository, *, limit: int, offset: int) -> PreferenceList:
-    """A page of votes with the tally of each pair of models."""
+    """A page of votes with the tally of each pair of models.
+
+    Sides do not matter for the tallies; votes between two answers of one model are ignored.
+    """
     found, total = votes.list(limit=limit, offset=offset)
-    return PreferenceList(
-        data=found,
-        pagination=pagination(limit, offset, len(found), total),
-        tallies=_tallies(votes.counts()),
-    )
+    results: dict[tuple[str, str], Counter[str]] = {}
+    for count in votes.counts():
+        if count.model_a == count.model_b:
+            continue
+        model, other = sorted((count.model_a, count.model_b))
+        winner = {"a": count.model_a, "b": count.model_b}.get(count.choice)
+        result = count.choice if winner is None else "won" if winner == model else "lost"
+        results.setdefault((model, other), Counter())[result] += count.num_votes
+    tallies = [
+        PairTally(
+            model=model,
+            other=other,
+            wins=wilson_share(result["won"], result["won"] + result["lost"]),
+            num_ties=result["tie"],
+            num_neither=result["neither"],
+        )
+        for (model, other), result in sorted(results.items())
+    ]
+    pages = pagination(limit, offset, len(found), total)
+    return PreferenceList(data=found, pagination=pages, tallies=tuple(tallies))
 
 
 def preference_lines(votes: PreferenceRepository) -> Iterator[str]:
@@ -48,25 +66,3 @@ def preference_lines(votes: PreferenceRepository) -> Iterator[str]:
             line = preference_line(vote)
             if line is not None:
                 yield json.dumps(line, ensure_ascii=False, separators=(",", ":"))
-
-
-def _tallies(counts: tuple[VoteCount, ...]) -> tuple[PairTally, ...]:
-    """One tally per pair, regardless of sides; votes between two answers of one model are ignored."""
-    results: dict[tuple[str, str], Counter[str]] = {}
-    for count in counts:
-        if count.model_a == count.model_b:
-            continue
-        model, other = sorted((count.model_a, count.model_b))
-        winner = {"a": count.model_a, "b": count.model_b}.get(count.choice)
-        result = count.choice if winner is None else "won" if winner == model else "lost"
-        results.setdefault((model, other), Counter())[result] += count.num_votes
-    return tuple(
-        PairTally(
-            model=model,
-            other=other,
-            wins=wilson_share(result["won"], result["won"] + result["lost"]),
-            num_ties=result["tie"],
-            num_neither=result["neither"],
-        )
-        for (model, other), result in sorted(results.items())
-    )
