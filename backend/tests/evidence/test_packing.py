@@ -9,8 +9,9 @@ from support.evidence_runs import RUN, evaluated_run, packed, trained_run
 from tunix_rt.base.errors import ConflictError, DataError, NotFoundError
 from tunix_rt.base.settings import Settings
 from tunix_rt.engines.training.run_dir import RunDir, add_run_files
-from tunix_rt.evidence.pack import PackOptions, PackRequest, pack_evidence, run_by_id_or_path
+from tunix_rt.evidence.pack import PackOptions, PackRequest, pack_evidence
 from tunix_rt.evidence.verify import verify_evidence
+from tunix_rt.models.register import run_by_id_or_path
 
 
 def pack(home: Path, **request: object) -> Path:

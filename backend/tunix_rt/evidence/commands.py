@@ -17,16 +17,17 @@ from tunix_rt.engines.training.records import View
 from tunix_rt.engines.training.run import run as run_training
 from tunix_rt.engines.training.types import RunManifest
 from tunix_rt.engines.types import DeviceName, EngineName
-from tunix_rt.evidence.pack import PackedEvidence, PackOptions, PackRequest, pack_evidence, run_by_id_or_path
+from tunix_rt.evidence.pack import PackedEvidence, PackOptions, PackRequest, pack_evidence
 from tunix_rt.evidence.page import verdict_page
 from tunix_rt.evidence.reader import TYPES, schema_text
 from tunix_rt.evidence.replay import Replay
 from tunix_rt.evidence.service import EvidenceList, list_evidence
-from tunix_rt.evidence.types import Check, EvidenceVerdict
+from tunix_rt.evidence.types import EvidenceVerdict
 from tunix_rt.evidence.verify import VerifyOptions, verify_evidence
+from tunix_rt.models.register import run_by_id_or_path
 from tunix_rt.runs.views import TrainingView
 
-_STYLES = {"passed": "green", "failed": "bold red", "skipped": "dim"}
+_FAILED_STYLE = "bold red"
 
 
 def print_bundles(found: EvidenceList) -> None:
@@ -64,24 +65,21 @@ def print_verdict(verdict: EvidenceVerdict) -> None:
         [(check.title, check.status, check.detail) for check in verdict.checks],
     )
     for check in verdict.checks:
-        if check.status == "failed":
-            _print_problems(check)
+        if check.status != "failed":
+            continue
+        out.print(f"\nfailed: {check.title}", style=_FAILED_STYLE, markup=False, highlight=False)
+        for problem in check.problems:
+            say(f"- {problem.detail}")
+        if check.num_problems > len(check.problems):
+            say(f"- and {check.num_problems - len(check.problems):,} more")
+        for next_step in dict.fromkeys(filter(None, (problem.next_step for problem in check.problems))):
+            say(f"  next: {next_step}")
     if verdict.manifest is not None:
         # The headline of an invalid bundle is not printed: it could be quoted.
         say(f"\n{verdict.manifest.headline if verdict.passed else 'Do not trust this bundle.'}")
         say(f"content hash {verdict.manifest.content_hash}")
-    word, style = ("VERIFIED", _STYLES["passed"]) if verdict.passed else ("NOT VERIFIED", _STYLES["failed"])
+    word, style = ("VERIFIED", "green") if verdict.passed else ("NOT VERIFIED", _FAILED_STYLE)
     out.print(word, style=style)
-
-
-def _print_problems(check: Check) -> None:
-    out.print(f"\nfailed: {check.title}", style=_STYLES["failed"], markup=False, highlight=False)
-    for problem in check.problems:
-        say(f"- {problem.detail}")
-    if check.num_problems > len(check.problems):
-        say(f"- and {check.num_problems - len(check.problems):,} more")
-    for next_step in dict.fromkeys(filter(None, (problem.next_step for problem in check.problems))):
-        say(f"  next: {next_step}")
 
 
 Run = Annotated[str, typer.Argument(metavar="RUN", help="Id of a run, or its directory.")]
