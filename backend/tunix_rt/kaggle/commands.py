@@ -13,9 +13,9 @@ from tunix_rt.base.terminal.output import counted, err, print_json, print_table,
 from tunix_rt.engines.planning.service import PlanProgress
 from tunix_rt.engines.planning.targets import LOCAL
 from tunix_rt.engines.planning.views import CompilingLine, duration
-from tunix_rt.kaggle.kernels import Pulled, Pushed, PushRequest, pull_kernel, push_kernel
+from tunix_rt.kaggle.kernels import pull_kernel, push_kernel
 from tunix_rt.kaggle.notebook import NotebookRequest, WrittenNotebook, write_notebook
-from tunix_rt.kaggle.preflight import CheckName, Preflight, PreflightRequest, run_preflight
+from tunix_rt.kaggle.preflight import CheckName, PreflightRequest, run_preflight
 from tunix_rt.kaggle.session import DEFAULT_HOURS, MACHINES
 from tunix_rt.runs.commands.train import SmokeSteps, resolve
 
@@ -42,31 +42,6 @@ def print_written(file: Path, written: WrittenNotebook, *, as_json: bool) -> Non
     if written.plan.target != LOCAL:
         size = f"{session.checkpoint_bytes / 1e9:.2f} GB"
         say(f"run in   {session.directory}, with checkpoints of about {size}")
-
-
-def print_preflight(found: Preflight) -> None:
-    """Print every check with its verdict."""
-    rows = [("ok" if check.passed else "FAILED", check.name, check.detail) for check in found.checks]
-    print_table(("", "check", "found"), rows, title=f"{found.recipe} on {found.target}")
-
-
-def print_pushed(pushed: Pushed, *, as_json: bool) -> None:
-    """Print a pushed notebook."""
-    if as_json:
-        print_json(pushed.to_json())
-        return
-    say(f"pushed   {pushed.url}")
-    say(f"next     tunix-rt kaggle pull {pushed.kernel} --wait")
-
-
-def print_pulled(pulled: Pulled, *, as_json: bool) -> None:
-    """Print the downloaded output."""
-    if as_json:
-        print_json(pulled.to_json())
-        return
-    say(f"pulled   {counted(len(pulled.files), 'file')} into {pulled.directory}")
-    for bundle in pulled.evidence:
-        say(f"next     tunix-rt evidence verify {bundle}")
 
 
 On = Annotated[
@@ -171,11 +146,11 @@ def preflight(
     )
     with CompilingLine(err) as line:
         found = run_preflight(load_settings(), request, progress=PlanProgress(on_compiling=line.update))
-    print_json(found.to_json()) if as_json else print_preflight(found)
-    _raise_failed_check(found)
-
-
-def _raise_failed_check(found: Preflight) -> None:
+    if as_json:
+        print_json(found.to_json())
+    else:
+        rows = [("ok" if check.passed else "FAILED", check.name, check.detail) for check in found.checks]
+        print_table(("", "check", "found"), rows, title=f"{found.recipe} on {found.target}")
     for check in found.checks:
         if not check.passed:
             raise _ERRORS[check.name](check.detail, next_step=check.next_step or "")
@@ -199,8 +174,12 @@ def push(
     as_json: JsonFlag = False,
 ) -> None:
     """Push a private notebook to Kaggle and run it there."""
-    request = PushRequest(notebook, kernel, tuple(datasets or ()), tuple(models or ()))
-    print_pushed(push_kernel(request), as_json=as_json)
+    pushed = push_kernel(notebook, kernel, datasets or (), models or ())
+    if as_json:
+        print_json(pushed.to_json())
+        return
+    say(f"pushed   {pushed.url}")
+    say(f"next     tunix-rt kaggle pull {pushed.kernel} --wait")
 
 
 def pull(
@@ -215,4 +194,9 @@ def pull(
     """Download the output of a notebook. Exit 1 when it failed; its log and output are downloaded first."""
     with err.status(f"downloading {kernel} from Kaggle"):
         pulled = pull_kernel(kernel, to, waits=wait)
-    print_pulled(pulled, as_json=as_json)
+    if as_json:
+        print_json(pulled.to_json())
+        return
+    say(f"pulled   {counted(len(pulled.files), 'file')} into {pulled.directory}")
+    for bundle in pulled.evidence:
+        say(f"next     tunix-rt evidence verify {bundle}")
