@@ -20,13 +20,7 @@ from tunix_rt.engines.types import DeviceName, DeviceRequest, EngineName
 from tunix_rt.models.card import card_of
 from tunix_rt.models.export import ExportRequest, OnStage, export_directory, export_zip, require_exportable
 from tunix_rt.models.find import model_detail, resolve
-from tunix_rt.models.register import (
-    Registration,
-    parse_annotations,
-    register_directory,
-    register_run,
-    run_by_id_or_path,
-)
+from tunix_rt.models.register import parse_annotations, register_directory, register_run, run_by_id_or_path
 from tunix_rt.models.service import (
     collect_garbage,
     remove_model,
@@ -38,7 +32,7 @@ from tunix_rt.models.service import (
     verify_versions,
 )
 from tunix_rt.models.store import ModelRepository, evaluations_of
-from tunix_rt.models.types import ExportForm, ExportReport, VersionAnnotations, is_reference, parse_reference
+from tunix_rt.models.types import ExportForm, ExportReport, is_reference, parse_reference
 from tunix_rt.models.views import print_model, print_models, print_report, print_version, size_text
 from tunix_rt.recipes.load import load_recipe
 from tunix_rt.recipes.types import FloatFormat
@@ -132,8 +126,7 @@ TagPairs = Annotated[
     list[str] | None, typer.Option("--tag", metavar="NAME=VALUE", help="A tag of the version; repeatable.")
 ]
 Aliases = Annotated[
-    list[str] | None,
-    typer.Option("--alias", metavar="ALIAS", help="Alias of the version; repeatable."),
+    list[str] | None, typer.Option("--alias", metavar="ALIAS", help="Alias of the version; repeatable.")
 ]
 Limit = Annotated[int, typer.Option(min=1, max=1000, help="Number of models to show.")]
 Offset = Annotated[int, typer.Option(min=0, help="Number of models to skip.")]
@@ -188,7 +181,16 @@ def register(
     """Register the weights of a successful run, of one of its checkpoints, or of a directory."""
     annotations = parse_annotations(label, notes, dict(map(_parse_tag, tag or [])))
     with opened_home() as home:
-        done = _register(home, name, run, step, directory, annotations)
+        if run is not None and directory is None:
+            run_dir = run_by_id_or_path(home.settings, run)
+            done = register_run(home, name, run_dir, step=step, annotations=annotations)
+        elif directory is not None and run is None and step is None:
+            done = register_directory(home, name, directory.absolute(), annotations=annotations)
+        else:
+            raise InvalidInputError(
+                "Name either a run or a directory to register.",
+                next_step="Add --run RUN (and --step N for a checkpoint), or --directory DIR.",
+            )
         version = done.version
         for one in alias or []:
             version = set_alias(home, version.reference, one)
@@ -200,26 +202,6 @@ def register(
     say(f"content {version.content_hash}")
     if not version.aliases:
         say(f"next: tunix-rt models alias {version.reference} champion")
-
-
-def _register(
-    home: Home,
-    name: str,
-    run: str | None,
-    step: int | None,
-    directory: Path | None,
-    annotations: VersionAnnotations,
-) -> Registration:
-    if run is not None and directory is None:
-        return register_run(
-            home, name, run_by_id_or_path(home.settings, run), step=step, annotations=annotations
-        )
-    if directory is not None and run is None and step is None:
-        return register_directory(home, name, directory.absolute(), annotations=annotations)
-    raise InvalidInputError(
-        "Name either a run or a directory to register.",
-        next_step="Add --run RUN (and --step N for a checkpoint), or --directory DIR.",
-    )
 
 
 def alias(

@@ -265,18 +265,10 @@ def _from_version(home: Home, version: ModelVersion) -> ModelToEvaluate:
     if lineage.parent is not None:
         base_name = str(directory_of(home.settings, resolve(home, lineage.parent)))
     section = ModelSection(
-        name=base_name,
-        revision=base.revision,
-        weights=base.weights,
-        tokenizer=_own_tokenizer(directory),
+        name=base_name, revision=base.revision, weights=base.weights, tokenizer=_own_tokenizer(directory)
     )
     return ModelToEvaluate(
-        section,
-        model,
-        adapter=directory,
-        seed=base.seed or 0,
-        markup=version.markup,
-        drawn_by=base.drawn_by,
+        section, model, adapter=directory, seed=base.seed or 0, markup=version.markup, drawn_by=base.drawn_by
     )
 
 

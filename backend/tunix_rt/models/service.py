@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from tunix_rt.base.errors import ConflictError, DataError, InvalidInputError, TunixRTError
 from tunix_rt.base.home import Home
 from tunix_rt.base.records import Pagination, Record, explain_validation_error, pagination
-from tunix_rt.base.settings import RUN_RECIPE_FILE, Settings
+from tunix_rt.base.settings import RUN_RECIPE_FILE
 from tunix_rt.models.files import ModelStore, RemovedFiles, remove_garbage
 from tunix_rt.models.store import ModelRepository, baselines_of, evaluations_of
 from tunix_rt.models.types import (
@@ -113,22 +113,18 @@ def _require_unused(home: Home, version: ModelVersion) -> None:
     for other in ModelRepository(home.database).all_versions():
         if other.lineage.parent == version.reference:
             dependents[f"{other.reference}, trained from it"] = f"tunix-rt models rm {other.reference}"
-    for run_id in _runs_trained_from(home.settings, version):
-        dependents[f"the run {run_id}, trained from it"] = f"tunix-rt runs rm {run_id}"
+    checkout = str(ModelStore(home.settings.models_dir).checkouts / version.content_hash)
+    for recipe in sorted(home.settings.runs_dir.glob(f"*/{RUN_RECIPE_FILE}")):
+        # Unreadable: the recipe is being written, or belongs to another version of Tunix RT.
+        with suppress(TunixRTError):
+            if load_recipe(recipe).recipe.model.name == checkout:
+                run_id = recipe.parent.name
+                dependents[f"the run {run_id}, trained from it"] = f"tunix-rt runs rm {run_id}"
     if dependents:
         raise ConflictError(
             f"{version.reference} is needed by {'; '.join(dependents)}.",
             next_step=f"First run: {next(iter(dependents.values()))}",
         )
-
-
-def _runs_trained_from(settings: Settings, version: ModelVersion) -> Iterator[str]:
-    checkout = str(ModelStore(settings.models_dir).checkouts / version.content_hash)
-    for recipe in sorted(settings.runs_dir.glob(f"*/{RUN_RECIPE_FILE}")):
-        # Unreadable: the recipe is being written, or belongs to another version of Tunix RT.
-        with suppress(TunixRTError):
-            if load_recipe(recipe).recipe.model.name == checkout:
-                yield recipe.parent.name
 
 
 def remove_version(home: Home, reference: ModelReference) -> ModelVersion:

@@ -175,7 +175,14 @@ class ModelRepository:
             same = select_versions().where(of_model, model_versions.c.content_hash == version.content_hash)
             if found := read_versions(connection, same):
                 return found[0], False
-            _refuse_label(connection, name, version.label)
+            if version.label is not None:
+                labelled = where_reference(select_versions(), ModelReference(name, label=version.label))
+                if taken := read_versions(connection, labelled):
+                    raise ConflictError(
+                        f"{taken[0].reference} has the label {version.label!r} and other weights.",
+                        next_step="Choose another label: labels are permanent. "
+                        "Use an alias for a name that can move.",
+                    )
             number = model.last_version + 1
             pk = _insert_version(connection, model.pk, number, version)
             _mark_updated(connection, model.pk, last_version=number)
@@ -332,17 +339,6 @@ def _insert_version(connection: Connection, model_pk: int, number: int, version:
     if tags:
         connection.execute(insert(model_tags), tags)
     return int(pk)
-
-
-def _refuse_label(connection: Connection, name: str, label: str | None) -> None:
-    if label is None:
-        return
-    taken = read_versions(connection, where_reference(select_versions(), ModelReference(name, label=label)))
-    if taken:
-        raise ConflictError(
-            f"{taken[0].reference} has the label {label!r} and other weights.",
-            next_step="Choose another label: labels are permanent. Use an alias for a name that can move.",
-        )
 
 
 def _mark_updated(connection: Connection, model_pk: int, **values: Any) -> None:
