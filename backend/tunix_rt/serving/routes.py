@@ -218,10 +218,7 @@ Votes = Annotated[PreferenceRepository, Depends(_preference_repository)]
 
 
 @preferences_router.post(
-    "",
-    status_code=status.HTTP_201_CREATED,
-    responses=error_responses(400),
-    response_model_exclude_none=True,
+    "", status_code=status.HTTP_201_CREATED, responses=error_responses(400), response_model_exclude_none=True
 )
 def add_preference(vote: NewPreference, votes: Votes) -> Preference:
     """Store which of two answers was preferred."""

@@ -1,7 +1,7 @@
 """OpenAI chat requests and completions; preference votes."""
 
 from datetime import datetime
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from tunix_rt.base.records import Record, StorableText
 from tunix_rt.base.statistics import Share
 from tunix_rt.engines.types import Decoding
-from tunix_rt.traces.types import DEFAULT_MARKUP, MARKUPS, MarkupStyle
+from tunix_rt.traces.types import MARKUPS, MarkupStyle
 
 FinishReason = Literal["stop", "length"]
 """`stop`: the model ended its turn or generated a stop string. `length`: the token limit was reached."""
@@ -248,21 +248,3 @@ class PairTally(Record):
     """Share of votes for `model` among votes that chose one of the two."""
     num_ties: int
     num_neither: int
-
-
-def preference_line(vote: Preference) -> dict[str, Any] | None:
-    """`{"prompt", "chosen", "rejected"}` as conversations in TRL's format; None if neither was chosen."""
-    if vote.choice not in ("a", "b"):
-        return None
-    sides = (vote.a, vote.b) if vote.choice == "a" else (vote.b, vote.a)
-    chosen, rejected = (
-        ChatMessage(role="assistant", content=side.content, reasoning_content=side.reasoning_content)
-        for side in sides
-    )
-    return {
-        "prompt": [message.to_template(DEFAULT_MARKUP) for message in vote.messages],
-        "chosen": [chosen.to_template(DEFAULT_MARKUP)],
-        "rejected": [rejected.to_template(DEFAULT_MARKUP)],
-        "chosen_model": sides[0].model,
-        "rejected_model": sides[1].model,
-    }
