@@ -17,33 +17,17 @@ from tunix_rt.engines.training.records import View
 from tunix_rt.engines.training.run import run as run_training
 from tunix_rt.engines.training.types import RunManifest
 from tunix_rt.engines.types import DeviceName, EngineName
-from tunix_rt.evidence.pack import PackedEvidence, PackOptions, PackRequest, pack_evidence
+from tunix_rt.evidence.pack import PackedEvidence, PackRequest, pack_evidence
 from tunix_rt.evidence.page import verdict_page
 from tunix_rt.evidence.reader import TYPES, schema_text
 from tunix_rt.evidence.replay import Replay
-from tunix_rt.evidence.service import EvidenceList, list_evidence
+from tunix_rt.evidence.service import list_evidence
 from tunix_rt.evidence.types import EvidenceVerdict
-from tunix_rt.evidence.verify import VerifyOptions, verify_evidence
+from tunix_rt.evidence.verify import verify_evidence
 from tunix_rt.models.register import run_by_id_or_path
 from tunix_rt.runs.views import TrainingView
 
 _FAILED_STYLE = "bold red"
-
-
-def print_bundles(found: EvidenceList) -> None:
-    """One line per bundle in the home directory."""
-    if not found.data and not found.damaged:
-        say("No evidence yet. Pack a run: tunix-rt evidence pack RUN")
-        return
-    rows = [
-        (row.evidence_id, row.kind, f"{row.created_at:%Y-%m-%d %H:%M}", f"{row.size_bytes:,}", row.headline)
-        for row in found.data
-    ]
-    print_table(["id", "kind", "packed (UTC)", "bytes", "result"], rows)
-    for name in found.damaged:
-        say(f"{name} was changed after it was packed; tunix-rt evidence verify lists the changes")
-    if found.pagination.next_offset is not None:
-        say(f"{len(found.data)} of {found.pagination.total:,}; --limit shows more")
 
 
 def print_packed(packed: PackedEvidence) -> None:
@@ -131,7 +115,8 @@ def pack(
         to=to,
         is_zip=is_zip,
         is_failure_report=failure_report,
-        options=PackOptions(has_model=with_model, has_dataset=not without_dataset),
+        has_model=with_model,
+        has_dataset=not without_dataset,
         private_key=sign_with,
     )
     packed = pack_evidence(settings, request)
@@ -152,7 +137,7 @@ def verify(
     """Verify a bundle: hash, validate, recompute and rescore everything. Exit 1 if any check fails."""
     with TrainingView(err) as view:
         again = None if replay is None else Replay(replay, _train, view, device)
-        verdict = verify_evidence(bundle, VerifyOptions(public_key=public_key, replay=again))
+        verdict = verify_evidence(bundle, public_key=public_key, replay=again)
     if html is not None:
         with write_atomically(html, what="writing the verdict") as file:
             file.write(verdict_page(verdict).encode())
@@ -167,7 +152,21 @@ def list_bundles(
 ) -> None:
     """List the bundles in the home directory, newest first."""
     found = list_evidence(load_settings(), run_id=None, limit=limit, offset=0)
-    print_json(found.to_json()) if as_json else print_bundles(found)
+    if as_json:
+        print_json(found.to_json())
+        return
+    if not found.data and not found.damaged:
+        say("No evidence yet. Pack a run: tunix-rt evidence pack RUN")
+        return
+    rows = [
+        (row.evidence_id, row.kind, f"{row.created_at:%Y-%m-%d %H:%M}", f"{row.size_bytes:,}", row.headline)
+        for row in found.data
+    ]
+    print_table(["id", "kind", "packed (UTC)", "bytes", "result"], rows)
+    for name in found.damaged:
+        say(f"{name} was changed after it was packed; tunix-rt evidence verify lists the changes")
+    if found.pagination.next_offset is not None:
+        say(f"{len(found.data)} of {found.pagination.total:,}; --limit shows more")
 
 
 def _train(engine: str, job: TrainingJob, view: View) -> RunManifest:

@@ -5,7 +5,7 @@ import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -65,14 +65,6 @@ _MAX_SHOWN = 20
 
 
 @dataclass(frozen=True)
-class PackOptions:
-    """Which large files a bundle contains."""
-
-    has_model: bool = False
-    has_dataset: bool = True
-
-
-@dataclass(frozen=True)
 class PackRequest:
     """What to pack, and where."""
 
@@ -82,7 +74,10 @@ class PackRequest:
     is_zip: bool = False
     """Write `<to>.zip` instead of a directory."""
     is_failure_report: bool = False
-    options: PackOptions = field(default_factory=PackOptions)
+    has_model: bool = False
+    """Include the trained weights."""
+    has_dataset: bool = True
+    """False: leave out the rows and keep their hashes."""
     private_key: Path | None = None
     """Key that signs the bundle."""
 
@@ -205,7 +200,7 @@ class _BundleBuilder:
         if manifest is not None:
             for path, digest in manifest.files.items():
                 source = self._run_dir.path / path
-                if path.startswith(_MODEL) and self._request.options.has_model and kind_of(path) is not None:
+                if path.startswith(_MODEL) and self._request.has_model and kind_of(path) is not None:
                     if source.is_file():
                         self._writer.add(path, source)
                 elif path.startswith(_MODEL) or kind_of(path) is None:
@@ -261,7 +256,7 @@ class _BundleBuilder:
         self._add_json("dataset/croissant.json", croissant(dataset).to_json())
         for split in dataset.splits:
             path = f"dataset/{split.filename}"
-            if self._request.options.has_dataset:
+            if self._request.has_dataset:
                 self._writer.add(path, folder / split.filename)
             else:
                 self._left_out.append(LeftOutFile(path=path, sha256=split.sha256, reason=_REBUILD))
@@ -272,8 +267,7 @@ def _locked(run_dir: RunDir) -> Iterator[None]:
     """Keep evaluations from being added to the run, and other bundles from being packed, meanwhile."""
     if is_held(run_dir.path):
         raise ConflictError(
-            f"The run {run_dir.run_id} is being written or packed.",
-            next_step="Pack it when that is done.",
+            f"The run {run_dir.run_id} is being written or packed.", next_step="Pack it when that is done."
         )
     if not os.access(run_dir.path, os.W_OK):
         yield  # read-only: nothing can change it

@@ -1,7 +1,6 @@
 """Run all checks on a bundle, in order."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -42,28 +41,26 @@ _FindProblems = Callable[[Contents, EvidenceManifest], Iterator[str]]
 """Yields one line per contradiction."""
 
 
-@dataclass(frozen=True)
-class VerifyOptions:
-    """Optional checks of a verification."""
-
-    public_key: Path | None = None
-    """Key of the expected signer."""
-    replay: Replay | None = None
-
-
-def verify_evidence(path: Path, options: VerifyOptions | None = None) -> EvidenceVerdict:
+def verify_evidence(
+    path: Path, *, public_key: Path | None = None, replay: Replay | None = None
+) -> EvidenceVerdict:
     """Verify a directory or zip file. Memory use does not depend on its size, and nothing is written.
+
+    Args:
+        path: the bundle.
+        public_key: key of the expected signer.
+        replay: the optional check that trains again.
 
     Raises:
         NotFoundError: `path` does not exist.
     """
-    *_, verdict = iter_verification(path, options)
+    *_, verdict = iter_verification(path, public_key=public_key, replay=replay)
     assert isinstance(verdict, EvidenceVerdict)
     return verdict
 
 
 def iter_verification(
-    path: Path, options: VerifyOptions | None = None
+    path: Path, *, public_key: Path | None = None, replay: Replay | None = None
 ) -> Iterator[VerifyProgress | EvidenceVerdict]:
     """Yield the progress after every file and check, and finally the verdict.
 
@@ -75,7 +72,7 @@ def iter_verification(
         with open_bundle(path) as bundle:
             name = bundle.name
             total_bytes = sum(size for path, size in bundle.sizes.items() if path not in UNLISTED_FILES)
-            for step in _checks(bundle, options or VerifyOptions()):
+            for step in _checks(bundle, public_key, replay):
                 if isinstance(step, EvidenceManifest):
                     manifest = step
                     continue
@@ -98,7 +95,9 @@ def iter_verification(
     )
 
 
-def _checks(bundle: Bundle, options: VerifyOptions) -> Iterator[Check | int | EvidenceManifest]:
+def _checks(
+    bundle: Bundle, public_key: Path | None, replay: Replay | None
+) -> Iterator[Check | int | EvidenceManifest]:
     """Yield each check, the manifest if it is intact, and the size of each hashed file."""
     container = check_container(bundle)
     yield container
@@ -112,7 +111,7 @@ def _checks(bundle: Bundle, options: VerifyOptions) -> Iterator[Check | int | Ev
     yield manifest
     files = yield from check_files(bundle, manifest)
     yield files
-    others = [check_sums(bundle, manifest), check_signature(bundle, options.public_key)]
+    others = [check_sums(bundle, manifest), check_signature(bundle, public_key)]
     yield from others
     if any(check.status == "failed" for check in (files, *others)):
         yield from skipped_checks()
@@ -121,10 +120,10 @@ def _checks(bundle: Bundle, options: VerifyOptions) -> Iterator[Check | int | Ev
     for check in _content_checks(bundle, manifest):
         has_failed |= check.status == "failed"
         yield check
-    if options.replay is not None and has_failed:
+    if replay is not None and has_failed:
         yield skipped("replay", "not trained again: another check failed")
-    elif options.replay is not None:
-        yield options.replay(bundle, manifest)
+    elif replay is not None:
+        yield replay(bundle, manifest)
 
 
 def _content_checks(bundle: Bundle, manifest: EvidenceManifest) -> Iterator[Check]:

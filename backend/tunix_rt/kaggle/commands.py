@@ -72,8 +72,7 @@ def notebook(
     ] = False,
     eval_set: Annotated[str, typer.Option(help="Eval set for the trained model.")] = "eval_v2",
     model: Annotated[
-        str | None,
-        typer.Option(metavar="kaggle:HANDLE", help="Kaggle handle of the recipe's model."),
+        str | None, typer.Option(metavar="kaggle:HANDLE", help="Kaggle handle of the recipe's model.")
     ] = None,
     data: Annotated[
         str | None,
@@ -90,8 +89,7 @@ def notebook(
         ),
     ] = None,
     to: Annotated[
-        Path | None,
-        typer.Option("--to", metavar="FILE", help="Default: RECIPE.ipynb, in this directory."),
+        Path | None, typer.Option("--to", metavar="FILE", help="Default: RECIPE.ipynb, in this directory.")
     ] = None,
     fast: Fast = False,
     as_json: JsonFlag = False,
@@ -185,8 +183,7 @@ def push(
 def pull(
     kernel: Kernel,
     to: Annotated[
-        Path | None,
-        typer.Option("--to", metavar="DIR", help="Directory for the output. Default: the slug."),
+        Path | None, typer.Option("--to", metavar="DIR", help="Directory for the output. Default: the slug.")
     ] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until the notebook has ended.")] = False,
     as_json: JsonFlag = False,
