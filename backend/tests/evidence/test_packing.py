@@ -9,8 +9,9 @@ from support.evidence_runs import RUN, evaluated_run, packed, trained_run
 from tunix_rt.base.errors import ConflictError, DataError, NotFoundError
 from tunix_rt.base.settings import Settings
 from tunix_rt.engines.training.run_dir import RunDir, add_run_files
-from tunix_rt.evidence.pack import PackOptions, PackRequest, pack_evidence, run_by_id_or_path
+from tunix_rt.evidence.pack import PackRequest, pack_evidence
 from tunix_rt.evidence.verify import verify_evidence
+from tunix_rt.models.register import run_by_id_or_path
 
 
 def pack(home: Path, **request: object) -> Path:
@@ -137,7 +138,7 @@ def test_uncommitted_changes_need_code_diff(tmp_path: Path) -> None:
 
 
 def test_rows_can_be_left_out(tmp_path: Path) -> None:
-    bundle = packed(tmp_path / "home", tmp_path / "bundle", options=PackOptions(has_dataset=False))
+    bundle = packed(tmp_path / "home", tmp_path / "bundle", has_dataset=False)
 
     manifest = json.loads((bundle / "evidence.json").read_bytes())
 
@@ -149,7 +150,7 @@ def test_rows_can_be_left_out(tmp_path: Path) -> None:
 
 
 def test_weights_can_be_included(tmp_path: Path) -> None:
-    bundle = packed(tmp_path / "home", tmp_path / "bundle", options=PackOptions(has_model=True))
+    bundle = packed(tmp_path / "home", tmp_path / "bundle", has_model=True)
 
     assert (bundle / "model" / "model.safetensors").read_bytes() == b"weights" * 10
     assert verify_evidence(bundle).passed

@@ -9,10 +9,9 @@ from tunix_rt.engines.training.job import TrainingJob
 from tunix_rt.engines.training.records import View
 from tunix_rt.engines.training.run import run
 from tunix_rt.engines.training.types import RunManifest
-from tunix_rt.evidence.pack import PackOptions
 from tunix_rt.evidence.replay import Replay
 from tunix_rt.evidence.types import Check
-from tunix_rt.evidence.verify import VerifyOptions, verify_evidence
+from tunix_rt.evidence.verify import verify_evidence
 
 
 class Trainer:
@@ -35,8 +34,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def replayed(bundle: Path, trainer: Trainer, num_steps: int = 2) -> Check:
-    options = VerifyOptions(replay=Replay(num_steps, trainer, Silence()))
-    return verify_evidence(bundle, options).checks[-1]
+    return verify_evidence(bundle, replay=Replay(num_steps, trainer, Silence())).checks[-1]
 
 
 def test_equal_losses_pass(bundle: Path) -> None:
@@ -70,7 +68,7 @@ def test_failed_training_fails_the_check(bundle: Path) -> None:
 
 
 def test_replay_needs_the_rows(tmp_path: Path) -> None:
-    bundle = packed(tmp_path / "home", tmp_path / "bundle", options=PackOptions(has_dataset=False))
+    bundle = packed(tmp_path / "home", tmp_path / "bundle", has_dataset=False)
 
     check = replayed(bundle, Trainer(WritingEngine()))
 

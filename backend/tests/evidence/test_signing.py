@@ -15,7 +15,7 @@ from support.evidence_runs import packed, reseal
 
 from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.evidence.types import Check
-from tunix_rt.evidence.verify import VerifyOptions, verify_evidence
+from tunix_rt.evidence.verify import verify_evidence
 
 
 def make_keys(directory: Path, name: str) -> tuple[Path, Path]:
@@ -36,7 +36,7 @@ def signed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def signature(bundle: Path, public_key: Path | None = None) -> Check:
-    verdict = verify_evidence(bundle, VerifyOptions(public_key=public_key))
+    verdict = verify_evidence(bundle, public_key=public_key)
     return next(check for check in verdict.checks if check.name == "signature")
 
 

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from support.evidence_runs import change_json, packed, reseal
 
-from tunix_rt.evidence.pack import PackOptions
 from tunix_rt.evidence.types import EvidenceVerdict
 from tunix_rt.evidence.verify import verify_evidence
 
@@ -144,7 +143,7 @@ def test_resealing_alone_is_valid(bundle: Path) -> None:
 
 
 def test_other_weights_are_caught(tmp_path: Path) -> None:
-    bundle = packed(tmp_path / "home", tmp_path / "bundle", options=PackOptions(has_model=True))
+    bundle = packed(tmp_path / "home", tmp_path / "bundle", has_model=True)
     (bundle / "model" / "model.safetensors").write_bytes(b"better weights")
     reseal(bundle)
 

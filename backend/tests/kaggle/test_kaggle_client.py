@@ -13,7 +13,7 @@ from support.notebooks import written_notebook
 
 from tunix_rt.base.errors import InvalidInputError, MissingExtraError
 from tunix_rt.engines.training.types import OUT_OF_TIME_TEXT
-from tunix_rt.kaggle.kernels import PushRequest, push_kernel
+from tunix_rt.kaggle.kernels import push_kernel
 
 Kaggle = Callable[..., "CompletedProcess[str]"]
 
@@ -126,7 +126,7 @@ def test_an_unknown_slug_differs_from_a_failure(kaggle: Kaggle) -> None:
 @pytest.mark.parametrize("address", ["training", "me/My Training", "me/abc", "../me/training"])
 def test_an_address_that_cannot_be_one_is_refused_unasked(notebook: Path, address: str) -> None:
     with pytest.raises(InvalidInputError, match="not the address"):
-        push_kernel(PushRequest(notebook, address))
+        push_kernel(notebook, address)
 
 
 @pytest.mark.parametrize("text", [None, "{}", "not JSON"])
@@ -135,11 +135,11 @@ def test_a_foreign_notebook_is_refused_without_a_request(tmp_path: Path, text: s
     if text is not None:
         file.write_text(text)
     with pytest.raises(InvalidInputError, match="notebook"):
-        push_kernel(PushRequest(file, "me/my-training"))
+        push_kernel(file, "me/my-training")
 
 
 def test_without_the_client_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, notebook: Path) -> None:
     monkeypatch.setitem(sys.modules, "kaggle.api.kaggle_api_extended", None)
     monkeypatch.setitem(sys.modules, "kaggle", None)
     with pytest.raises(MissingExtraError, match=r"tunix-rt\[kaggle\]"):
-        push_kernel(PushRequest(notebook, "me/my-training"))
+        push_kernel(notebook, "me/my-training")

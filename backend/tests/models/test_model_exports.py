@@ -19,7 +19,7 @@ from tunix_rt.engines.training.job import TrainingJob
 from tunix_rt.engines.training.run_dir import RunDir
 from tunix_rt.engines.types import DeviceRequest, EngineName
 from tunix_rt.models.export import REPORT_FILE, ExportRequest, export_directory
-from tunix_rt.models.register import register_directory, register_run_dir
+from tunix_rt.models.register import register_directory, register_run
 from tunix_rt.models.types import ExportReport, ModelVersion
 from tunix_rt.recipes.load import load_recipe
 
@@ -53,7 +53,7 @@ def store(runs: Workshop) -> Iterator[Home]:
 
 @pytest.fixture(scope="module")
 def version(runs: Workshop, store: Home) -> ModelVersion:
-    return register_run_dir(store, "tuned", RunDir(runs.root / "run-3")).version
+    return register_run(store, "tuned", RunDir(runs.root / "run-3")).version
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,7 @@ class RecordingBatcher(ChatBatcher):
         self.requests: list[list[str]] = []
 
     def add(self, request: GenerateRequest) -> RequestStarted | Failed:
-        self.requests.append([message.text for message in request.messages])
+        self.requests.append([message.content for message in request.messages])
         return super().add(request)
 
 

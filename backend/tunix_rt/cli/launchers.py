@@ -26,9 +26,10 @@ from tunix_rt.evaluation.evaluate import EvaluationRequest
 from tunix_rt.evaluation.files import EvaluationDir
 from tunix_rt.evaluation.scoring.checkers.check import require_checkers
 from tunix_rt.evidence.commands import print_packed, print_verdict
-from tunix_rt.evidence.pack import PackRequest, evidence_id, pack_evidence, run_by_id_or_path, zip_bundle
+from tunix_rt.evidence.pack import PackRequest, evidence_id, pack_evidence, zip_bundle
 from tunix_rt.evidence.types import EVIDENCE_FILE
 from tunix_rt.evidence.verify import verify_evidence
+from tunix_rt.models.register import run_by_id_or_path
 from tunix_rt.recipes.load import Flag
 from tunix_rt.runs.commands.train import TrainRequest, parse_resume_from, resolve, run_request
 

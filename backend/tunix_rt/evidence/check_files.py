@@ -14,6 +14,7 @@ from tunix_rt.evidence.reader import MAX_JSON_BYTES, TYPES, Contents, first_prob
 from tunix_rt.evidence.types import (
     EVIDENCE_FILE,
     EVIDENCE_VERSION,
+    KINDS,
     SUMS_FILE,
     UNLISTED_FILES,
     BundleProblem,
@@ -23,7 +24,6 @@ from tunix_rt.evidence.types import (
     FileKind,
     check_of,
     kind_of,
-    required_paths,
     skipped,
     sums_text,
 )
@@ -52,11 +52,16 @@ def read_manifest(bundle: Bundle) -> tuple[EvidenceManifest | None, Check]:
 
 def check_files(bundle: Bundle, manifest: EvidenceManifest) -> Generator[int, None, Check]:
     """Every listed file is present and unchanged, with no others. Yields the size of each hashed file."""
-    problems = [
-        BundleProblem(detail=problem, next_step=_REMOVE_UNLISTED)
-        for problem in _extra_files(bundle, manifest)
-    ]
-    found = [*_listing_problems(bundle, manifest)]
+    listed = Counter(file.path for file in manifest.files)
+    missing = [file for file in manifest.files if file.path not in bundle.sizes]
+    problems = []
+    for path in sorted(bundle.sizes.keys() - listed.keys() - set(UNLISTED_FILES)):
+        former = _same_bytes(bundle, path, missing)
+        detail = f"{path} is not listed" + (f"; it has the bytes of {former}" if former else "")
+        problems.append(BundleProblem(detail=detail, next_step=_REMOVE_UNLISTED))
+    found = [f"{path} is listed {count} times" for path, count in listed.items() if count > 1]
+    found += [f"{path} must not be listed" for path in UNLISTED_FILES if path in listed]
+    found += [f"{file.path} is missing" for file in missing]
     owners = {file.sha256: file.path for file in manifest.files}
     for file in manifest.files:
         if file.path in bundle.sizes:
@@ -100,7 +105,15 @@ def _manifest(bundle: Bundle) -> EvidenceManifest:
             next_step="Name a directory or zip file written by `tunix-rt evidence pack`.",
         )
     text = read_whole(bundle, EVIDENCE_FILE, max_bytes=MAX_JSON_BYTES)
-    _refuse_other_version(strict_json(text, EVIDENCE_FILE))
+    value = strict_json(text, EVIDENCE_FILE)
+    stated = value if isinstance(value, dict) else {"tunix_rt_version": "?"}
+    version, by = stated.get("evidence_version"), stated.get("tunix_rt_version", "an unknown version")
+    if version != EVIDENCE_VERSION:
+        raise DataError(
+            f"The bundle has evidence version {version!r}; "
+            f"this tunix-rt supports version {EVIDENCE_VERSION!r}.",
+            next_step=f"Verify it with the tunix-rt that packed it ({by}) or a newer one.",
+        )
     try:
         manifest = EvidenceManifest.model_validate_json(text)
     except ValidationError as error:
@@ -108,36 +121,6 @@ def _manifest(bundle: Bundle) -> EvidenceManifest:
     if manifest.content_hash != manifest.expected_hash() or manifest.to_bytes() != text:
         raise DataError(f"{EVIDENCE_FILE} was changed after it was written.", next_step=_GET_ANOTHER_COPY)
     return manifest
-
-
-def _refuse_other_version(value: object) -> None:
-    version = value.get("evidence_version") if isinstance(value, dict) else None
-    if version == EVIDENCE_VERSION:
-        return
-    by = value.get("tunix_rt_version", "an unknown version") if isinstance(value, dict) else "?"
-    raise DataError(
-        f"The bundle has evidence version {version!r}; this tunix-rt supports version {EVIDENCE_VERSION!r}.",
-        next_step=f"Verify it with the tunix-rt that packed it ({by}) or a newer one.",
-    )
-
-
-def _extra_files(bundle: Bundle, manifest: EvidenceManifest) -> Iterator[str]:
-    listed = {file.path for file in manifest.files}
-    missing = _missing_files(bundle, manifest)
-    for path in sorted(bundle.sizes.keys() - listed - set(UNLISTED_FILES)):
-        former = _same_bytes(bundle, path, missing)
-        yield f"{path} is not listed" + (f"; it has the bytes of {former}" if former else "")
-
-
-def _listing_problems(bundle: Bundle, manifest: EvidenceManifest) -> Iterator[str]:
-    listed = Counter(file.path for file in manifest.files)
-    yield from (f"{path} is listed {count} times" for path, count in listed.items() if count > 1)
-    yield from (f"{path} must not be listed" for path in UNLISTED_FILES if path in listed)
-    yield from (f"{file.path} is missing" for file in _missing_files(bundle, manifest))
-
-
-def _missing_files(bundle: Bundle, manifest: EvidenceManifest) -> list[EvidenceFile]:
-    return [file for file in manifest.files if file.path not in bundle.sizes]
 
 
 def _byte_problem(bundle: Bundle, file: EvidenceFile, owners: dict[str, str]) -> str | None:
@@ -180,10 +163,20 @@ _NEXT_STEPS = {
 
 def check_complete(contents: Contents, manifest: EvidenceManifest) -> Check:
     """Evidence has all required files of a success, and a failure is labelled as one."""
-    problems = [*_status_problems(manifest)]
+    problems, run_id = [], manifest.run_id
+    if manifest.kind == "evidence" and manifest.status != "succeeded":
+        detail = f"the run {run_id} is {manifest.status}, which is not a success"
+        next_step = "Pack it as a failure report: add --failure-report"
+        problems.append(BundleProblem(detail=detail, next_step=next_step))
+    if manifest.kind == "failure-report" and manifest.status == "succeeded":
+        detail = f"the run {run_id} succeeded but is packed as a failure report"
+        problems.append(BundleProblem(detail=detail, next_step="Omit --failure-report."))
     if manifest.kind == "evidence":
-        missing = [path for path in required_paths() if not contents.has(path)]
-        problems += [_missing(path, manifest.run_id) for path in missing]
+        for kind in KINDS:
+            if kind.is_required and not contents.has(kind.pattern):
+                fix = _NEXT_STEPS.get(kind.pattern)
+                fix = None if fix is None else fix.format(run=run_id)
+                problems.append(BundleProblem(detail=f"{kind.pattern} is missing", next_step=fix))
     unknown = [file.path for file in manifest.files if kind_of(file.path) is None]
     problems += [BundleProblem(detail=f"{path} does not belong in a bundle") for path in unknown]
     word = "evidence of a success" if manifest.kind == "evidence" else "report of a failure"
@@ -195,43 +188,26 @@ def check_contents(contents: Contents, manifest: EvidenceManifest) -> Check:
     checked = [
         (file.path, kind) for file in manifest.files if (kind := kind_of(file.path)) and kind.content_schema
     ]
-    problems: list[BundleProblem] = []
-    for path, kind in checked:
-        problems += [BundleProblem(detail=f"{path}: {found}") for found in _problems_of(contents, path, kind)]
+    problems = [
+        BundleProblem(detail=f"{path}: {found}")
+        for path, kind in checked
+        for found in _problems_of(contents, path, kind)
+    ]
     return check_of("contents", f"{len(checked):,} files against their schemas", problems)
-
-
-def _status_problems(manifest: EvidenceManifest) -> Iterator[BundleProblem]:
-    if manifest.kind == "evidence" and manifest.status != "succeeded":
-        yield BundleProblem(
-            detail=f"the run {manifest.run_id} is {manifest.status}, which is not a success",
-            next_step="Pack it as a failure report: add --failure-report",
-        )
-    if manifest.kind == "failure-report" and manifest.status == "succeeded":
-        yield BundleProblem(
-            detail=f"the run {manifest.run_id} succeeded but is packed as a failure report",
-            next_step="Omit --failure-report.",
-        )
-
-
-def _missing(path: str, run_id: str) -> BundleProblem:
-    next_step = _NEXT_STEPS.get(path)
-    filled = None if next_step is None else next_step.format(run=run_id)
-    return BundleProblem(detail=f"{path} is missing", next_step=filled)
 
 
 def _problems_of(contents: Contents, path: str, kind: FileKind) -> list[str]:
     try:
-        if kind.is_lines:
-            return list(islice(_line_problems(contents, path, kind), _MAX_PROBLEMS))
-        return list(islice(_text_problems(contents.text(path), path, kind), _MAX_PROBLEMS))
+        if not kind.is_lines:
+            return list(islice(_text_problems(contents.text(path), path, kind), _MAX_PROBLEMS))
+        problems = (
+            f"line {number}: {found}"
+            for number, line in contents.lines(path)
+            for found in _text_problems(line, path, kind)
+        )
+        return list(islice(problems, _MAX_PROBLEMS))
     except DataError as error:
         return [error.detail.removeprefix(f"{path}: ")]
-
-
-def _line_problems(contents: Contents, path: str, kind: FileKind) -> Iterator[str]:
-    for number, line in contents.lines(path):
-        yield from (f"line {number}: {found}" for found in _text_problems(line, path, kind))
 
 
 def _text_problems(text: bytes, path: str, kind: FileKind) -> Iterator[str]:

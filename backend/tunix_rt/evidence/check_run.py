@@ -20,11 +20,11 @@ from tunix_rt.evidence.summary import eval_summary, figure_problems, success_hea
 from tunix_rt.evidence.types import BundleProblem, Check, EvidenceManifest, check_of, kind_of
 
 CARD = "dataset/README.md"
-_SPLIT_PREFIX = "dataset/"
 _WEIGHTS = "model/*.safetensors"
 _CHUNK_BYTES = 1 << 20
 MAX_SCORED_BYTES = 1 << 30
 """Limit for predictions and eval set: their verdicts are in memory while the scores are computed."""
+_SHOWN_CHARS = 60
 _SCORED = ("evalset.jsonl", "predictions.jsonl")
 RESAMPLING_TOLERANCE = 0.1
 """Allowed difference of either end of a bootstrap interval, as a share of its width. NumPy versions resample
@@ -36,16 +36,7 @@ def run_problems(contents: Contents, evidence: EvidenceManifest) -> Iterator[str
     manifest = contents.manifest()
     if (manifest.run_id, manifest.status) != (evidence.run_id, evidence.status):
         yield f"run_manifest.json belongs to the run {manifest.run_id}, which is {manifest.status}"
-    yield from _hash_problems(manifest, evidence)
-    yield from _end_problems(contents, manifest)
-    if contents.has("environment.json") and contents.has("recipe.resolved.json"):
-        yield from _environment_problems(contents, manifest)
-    if contents.has("evaluation.json"):
-        yield from _evaluation_problems(contents, manifest, evidence)
-
-
-def _hash_problems(manifest: RunManifest, evidence: EvidenceManifest) -> Iterator[str]:
-    """Every file of the run must be unchanged in the bundle, or named as left out."""
+    # Every file of the run must be unchanged in the bundle, or named as left out.
     packed = {file.path: file.sha256 for file in evidence.files}
     left_out = {file.path: file.sha256 for file in evidence.left_out}
     for path, digest in manifest.files.items():
@@ -53,10 +44,14 @@ def _hash_problems(manifest: RunManifest, evidence: EvidenceManifest) -> Iterato
             is_known = path in packed or path in left_out
             what = "not what the run wrote" if is_known else "neither in the bundle nor named as left out"
             yield f"{path} is {what}"
-    own = (path for path in packed if (kind := kind_of(path)) is not None and kind.is_from_run)
-    for path in own:
-        if path != "run_manifest.json" and path not in manifest.files:
+    for path in sorted(packed.keys() - manifest.files.keys() - {"run_manifest.json"}):
+        if (kind := kind_of(path)) is not None and kind.is_from_run:
             yield f"{path} is not among the files that the run wrote"
+    yield from _end_problems(contents, manifest)
+    if contents.has("environment.json") and contents.has("recipe.resolved.json"):
+        yield from _environment_problems(contents, manifest)
+    if contents.has("evaluation.json"):
+        yield from _evaluation_problems(contents, manifest, evidence)
 
 
 def _end_problems(contents: Contents, manifest: RunManifest) -> Iterator[str]:
@@ -70,15 +65,12 @@ def _end_problems(contents: Contents, manifest: RunManifest) -> Iterator[str]:
         last = event
     if last is None:
         yield "events.jsonl is empty"
-    elif not _agrees(last, manifest):
-        yield f"events.jsonl ends with {last.message!r}; run_manifest.json says {manifest.status}"
-
-
-def _agrees(last: RunEvent, manifest: RunManifest) -> bool:
-    if manifest.status == "failed":
-        return last.kind == "failed" and last.details.get("exit_code") == manifest.exit_code
+        return
     is_end = last.kind == "finished" and last.message == manifest.status
-    return is_end and last.details.get("exit_code") == manifest.exit_code
+    if manifest.status == "failed":
+        is_end = last.kind == "failed"
+    if not is_end or last.details.get("exit_code") != manifest.exit_code:
+        yield f"events.jsonl ends with {last.message!r}; run_manifest.json says {manifest.status}"
 
 
 def _environment_problems(contents: Contents, manifest: RunManifest) -> Iterator[str]:
@@ -116,25 +108,17 @@ def _evaluation_problems(
     if contents.has("evalset.jsonl") and evalset_hash(contents.items()) != evaluation.protocol.evalset_hash:
         yield "evalset.jsonl is not the eval set of the evaluation"
     stated = evaluation.model.weights_hash
+    weights = sorted(path for path in contents.bundle.sizes if fnmatchcase(path, _WEIGHTS))
     # The hash of an adapter also covers its base, which is not in the bundle.
-    if (
-        stated is not None
-        and not evaluation.model.is_adapter
-        and _weights_hash(contents) not in (None, stated)
-    ):
-        yield "the weights in model/ are not those that were evaluated"
-
-
-def _weights_hash(contents: Contents) -> str | None:
-    """Hash of the weights as the evaluation computes it; None if they are not in the bundle."""
-    paths = sorted(path for path in contents.bundle.sizes if fnmatchcase(path, _WEIGHTS))
-    digest = hashlib.sha256()
-    for path in paths:
-        digest.update(f"{path} {contents.bundle.sizes[path]}\n".encode())
-        with contents.bundle.open(path) as file:
-            while chunk := file.read(_CHUNK_BYTES):
-                digest.update(chunk)
-    return digest.hexdigest() if paths else None
+    if stated is not None and weights and not evaluation.model.is_adapter:
+        digest = hashlib.sha256()
+        for path in weights:
+            digest.update(f"{path} {contents.bundle.sizes[path]}\n".encode())
+            with contents.bundle.open(path) as file:
+                while chunk := file.read(_CHUNK_BYTES):
+                    digest.update(chunk)
+        if digest.hexdigest() != stated:
+            yield "the weights in model/ are not those that were evaluated"
 
 
 def dataset_problems(contents: Contents, evidence: EvidenceManifest) -> Iterator[str]:
@@ -148,7 +132,7 @@ def dataset_problems(contents: Contents, evidence: EvidenceManifest) -> Iterator
     left_out = {file.path: file.sha256 for file in evidence.left_out}
     packed = {file.path: file.sha256 for file in evidence.files}
     for split in dataset.splits:
-        path = f"{_SPLIT_PREFIX}{split.filename}"
+        path = f"dataset/{split.filename}"
         if split.sha256 not in (packed.get(path), left_out.get(path)):
             yield f"{path} does not have the rows that the dataset was built with"
         elif path in packed and (count := sum(1 for _ in contents.lines(path))) != split.statistics.num_rows:
@@ -195,50 +179,62 @@ def check_scores(contents: Contents) -> Check:
         require_checkers(items)
     except MissingExtraError as error:
         return check_of("scores", "", [BundleProblem(detail=error.detail, next_step=error.next_step)])
-    rescorer = _Rescorer(evaluation, items)
-    problems = [*rescorer.problems(contents.predictions()), *rescorer.score_problems()]
-    advice = _advice(evaluation, items)
+    judged: list[Prediction] = []
+    problems = [
+        *_judge_problems(evaluation, items, contents.predictions(), judged),
+        *_score_problems(evaluation, judged),
+    ]
+    # Other versions of the checkers may give other verdicts for a valid bundle.
+    advice, stated, current = None, evaluation.protocol.versions, protocol_versions(items)
+    if current != stated:
+        was, now = (
+            ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
+            for versions in (stated, current)
+        )
+        advice = (
+            f"The bundle was scored with {was}, but this tunix-rt has {now}: "
+            f"verify it with tunix-rt {evaluation.tunix_rt_version}."
+        )
     found = [BundleProblem(detail=problem, next_step=advice) for problem in problems]
-    return check_of("scores", f"{rescorer.num_judged:,} answers scored again", found)
+    return check_of("scores", f"{len(judged):,} answers scored again", found)
 
 
-class _Rescorer:
-    """Judges predictions one at a time and keeps only what the scores need."""
+def _judge_problems(
+    evaluation: Evaluation,
+    items: tuple[EvalItem, ...],
+    predictions: Iterator[Prediction],
+    judged: list[Prediction],
+) -> Iterator[str]:
+    """Judge the predictions one at a time; `judged` receives only what the scores need."""
+    by_id = {item.id: item for item in items}
+    seen = set()
+    for stated in predictions:
+        key = (stated.item_id, stated.sample)
+        item = by_id.get(stated.item_id)
+        if item is None or key in seen:
+            problem = "is not in the eval set" if item is None else "is duplicated"
+            yield f"{stated.item_id}, sample {stated.sample}: {problem}"
+            continue
+        seen.add(key)
+        again = judge(item, stated.generation, evaluation.protocol)
+        judged.append(_without_texts(again))
+        if again != stated:
+            name, *values = next(differences(stated.to_json(), again.to_json()))
+            mine, theirs = (
+                text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…" for text in map(repr, values)
+            )
+            yield f"{stated.item_id}: {name} is {mine}; scored again it is {theirs}"
+    expected = len(by_id) * evaluation.protocol.decoding.num_samples
+    if len(seen) != expected:
+        yield f"{len(seen):,} answers for {expected:,} questions and samples"
 
-    def __init__(self, evaluation: Evaluation, items: tuple[EvalItem, ...]) -> None:
-        self._evaluation = evaluation
-        self._items = {item.id: item for item in items}
-        self._judged: list[Prediction] = []
 
-    @property
-    def num_judged(self) -> int:
-        return len(self._judged)
-
-    def problems(self, predictions: Iterator[Prediction]) -> Iterator[str]:
-        seen = set()
-        for stated in predictions:
-            key = (stated.item_id, stated.sample)
-            item = self._items.get(stated.item_id)
-            if item is None or key in seen:
-                problem = "is not in the eval set" if item is None else "is duplicated"
-                yield f"{stated.item_id}, sample {stated.sample}: {problem}"
-                continue
-            seen.add(key)
-            again = judge(item, stated.generation, self._evaluation.protocol)
-            self._judged.append(_without_texts(again))
-            if again != stated:
-                yield f"{stated.item_id}: {_difference(stated, again)}"
-        expected = len(self._items) * self._evaluation.protocol.decoding.num_samples
-        if len(seen) != expected:
-            yield f"{len(seen):,} answers for {expected:,} questions and samples"
-
-    def score_problems(self) -> Iterator[str]:
-        lenient = bool(self._evaluation.protocol.extraction.lenient_rules)
-        again = score(self._judged, has_lenient_rules=lenient)
-        stated = self._evaluation.scores.to_json()
-        for key, mine, theirs in differences(stated, again.to_json()):
-            if not is_within_resampling_error(stated, key, theirs):
-                yield f"evaluation.json has {key} {mine}; scored again it is {theirs}"
+def _score_problems(evaluation: Evaluation, judged: list[Prediction]) -> Iterator[str]:
+    again = score(judged, has_lenient_rules=bool(evaluation.protocol.extraction.lenient_rules))
+    stated = evaluation.scores.to_json()
+    for key, mine, theirs in differences(stated, again.to_json()):
+        if not is_within_resampling_error(stated, key, theirs):
+            yield f"evaluation.json has {key} {mine}; scored again it is {theirs}"
 
 
 def is_within_resampling_error(scores: Mapping[str, Any], key: str, again: object) -> bool:
@@ -265,28 +261,3 @@ def _without_texts(prediction: Prediction) -> Prediction:
             "judgement": prediction.judgement.model_copy(update={"steps": steps, "explanation": ""}),
         }
     )
-
-
-def _difference(stated: Prediction, again: Prediction) -> str:
-    key, mine, theirs = next(differences(stated.to_json(), again.to_json()))
-    return f"{key} is {_short(mine)}; scored again it is {_short(theirs)}"
-
-
-def _short(value: object, limit: int = 60) -> str:
-    text = repr(value)
-    return text if len(text) <= limit else f"{text[:limit]}…"
-
-
-def _advice(evaluation: Evaluation, items: tuple[EvalItem, ...]) -> str | None:
-    """Explain that other checker versions may give other verdicts for a valid bundle."""
-    current = protocol_versions(items)
-    if current == evaluation.protocol.versions:
-        return None
-    return (
-        f"The bundle was scored with {_versions(evaluation.protocol.versions)}, but this tunix-rt has "
-        f"{_versions(current)}: verify it with tunix-rt {evaluation.tunix_rt_version}."
-    )
-
-
-def _versions(versions: dict[str, str]) -> str:
-    return ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))

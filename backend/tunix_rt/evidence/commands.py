@@ -17,32 +17,17 @@ from tunix_rt.engines.training.records import View
 from tunix_rt.engines.training.run import run as run_training
 from tunix_rt.engines.training.types import RunManifest
 from tunix_rt.engines.types import DeviceName, EngineName
-from tunix_rt.evidence.pack import PackedEvidence, PackOptions, PackRequest, pack_evidence, run_by_id_or_path
+from tunix_rt.evidence.pack import PackedEvidence, PackRequest, pack_evidence
 from tunix_rt.evidence.page import verdict_page
 from tunix_rt.evidence.reader import TYPES, schema_text
 from tunix_rt.evidence.replay import Replay
-from tunix_rt.evidence.service import EvidenceList, list_evidence
-from tunix_rt.evidence.types import Check, EvidenceVerdict
-from tunix_rt.evidence.verify import VerifyOptions, verify_evidence
+from tunix_rt.evidence.service import list_evidence
+from tunix_rt.evidence.types import EvidenceVerdict
+from tunix_rt.evidence.verify import verify_evidence
+from tunix_rt.models.register import run_by_id_or_path
 from tunix_rt.runs.views import TrainingView
 
-_STYLES = {"passed": "green", "failed": "bold red", "skipped": "dim"}
-
-
-def print_bundles(found: EvidenceList) -> None:
-    """One line per bundle in the home directory."""
-    if not found.data and not found.damaged:
-        say("No evidence yet. Pack a run: tunix-rt evidence pack RUN")
-        return
-    rows = [
-        (row.evidence_id, row.kind, f"{row.created_at:%Y-%m-%d %H:%M}", f"{row.size_bytes:,}", row.headline)
-        for row in found.data
-    ]
-    print_table(["id", "kind", "packed (UTC)", "bytes", "result"], rows)
-    for name in found.damaged:
-        say(f"{name} was changed after it was packed; tunix-rt evidence verify lists the changes")
-    if found.pagination.next_offset is not None:
-        say(f"{len(found.data)} of {found.pagination.total:,}; --limit shows more")
+_FAILED_STYLE = "bold red"
 
 
 def print_packed(packed: PackedEvidence) -> None:
@@ -64,24 +49,21 @@ def print_verdict(verdict: EvidenceVerdict) -> None:
         [(check.title, check.status, check.detail) for check in verdict.checks],
     )
     for check in verdict.checks:
-        if check.status == "failed":
-            _print_problems(check)
+        if check.status != "failed":
+            continue
+        out.print(f"\nfailed: {check.title}", style=_FAILED_STYLE, markup=False, highlight=False)
+        for problem in check.problems:
+            say(f"- {problem.detail}")
+        if check.num_problems > len(check.problems):
+            say(f"- and {check.num_problems - len(check.problems):,} more")
+        for next_step in dict.fromkeys(filter(None, (problem.next_step for problem in check.problems))):
+            say(f"  next: {next_step}")
     if verdict.manifest is not None:
         # The headline of an invalid bundle is not printed: it could be quoted.
         say(f"\n{verdict.manifest.headline if verdict.passed else 'Do not trust this bundle.'}")
         say(f"content hash {verdict.manifest.content_hash}")
-    word, style = ("VERIFIED", _STYLES["passed"]) if verdict.passed else ("NOT VERIFIED", _STYLES["failed"])
+    word, style = ("VERIFIED", "green") if verdict.passed else ("NOT VERIFIED", _FAILED_STYLE)
     out.print(word, style=style)
-
-
-def _print_problems(check: Check) -> None:
-    out.print(f"\nfailed: {check.title}", style=_STYLES["failed"], markup=False, highlight=False)
-    for problem in check.problems:
-        say(f"- {problem.detail}")
-    if check.num_problems > len(check.problems):
-        say(f"- and {check.num_problems - len(check.problems):,} more")
-    for next_step in dict.fromkeys(filter(None, (problem.next_step for problem in check.problems))):
-        say(f"  next: {next_step}")
 
 
 Run = Annotated[str, typer.Argument(metavar="RUN", help="Id of a run, or its directory.")]
@@ -133,7 +115,8 @@ def pack(
         to=to,
         is_zip=is_zip,
         is_failure_report=failure_report,
-        options=PackOptions(has_model=with_model, has_dataset=not without_dataset),
+        has_model=with_model,
+        has_dataset=not without_dataset,
         private_key=sign_with,
     )
     packed = pack_evidence(settings, request)
@@ -154,7 +137,7 @@ def verify(
     """Verify a bundle: hash, validate, recompute and rescore everything. Exit 1 if any check fails."""
     with TrainingView(err) as view:
         again = None if replay is None else Replay(replay, _train, view, device)
-        verdict = verify_evidence(bundle, VerifyOptions(public_key=public_key, replay=again))
+        verdict = verify_evidence(bundle, public_key=public_key, replay=again)
     if html is not None:
         with write_atomically(html, what="writing the verdict") as file:
             file.write(verdict_page(verdict).encode())
@@ -169,7 +152,21 @@ def list_bundles(
 ) -> None:
     """List the bundles in the home directory, newest first."""
     found = list_evidence(load_settings(), run_id=None, limit=limit, offset=0)
-    print_json(found.to_json()) if as_json else print_bundles(found)
+    if as_json:
+        print_json(found.to_json())
+        return
+    if not found.data and not found.damaged:
+        say("No evidence yet. Pack a run: tunix-rt evidence pack RUN")
+        return
+    rows = [
+        (row.evidence_id, row.kind, f"{row.created_at:%Y-%m-%d %H:%M}", f"{row.size_bytes:,}", row.headline)
+        for row in found.data
+    ]
+    print_table(["id", "kind", "packed (UTC)", "bytes", "result"], rows)
+    for name in found.damaged:
+        say(f"{name} was changed after it was packed; tunix-rt evidence verify lists the changes")
+    if found.pagination.next_offset is not None:
+        say(f"{len(found.data)} of {found.pagination.total:,}; --limit shows more")
 
 
 def _train(engine: str, job: TrainingJob, view: View) -> RunManifest:

@@ -24,18 +24,7 @@ from tunix_rt.models.types import Sha256
 class LinkedRecord(Record):
     """A record with the keys of a standard: `@id`, `_type`, `sha256`."""
 
-    model_config = ConfigDict(
-        frozen=True,
-        extra="forbid",
-        allow_inf_nan=False,
-        validate_by_name=True,
-        validate_by_alias=True,
-        serialize_by_alias=True,
-    )
-
-    def to_json(self) -> dict[str, Any]:
-        """The record with the keys of the standard."""
-        return self.model_dump(mode="json", exclude_none=True, by_alias=True)
+    model_config = ConfigDict(validate_by_name=True, validate_by_alias=True, serialize_by_alias=True)
 
 
 CRATE_FILE = "ro-crate-metadata.json"
@@ -62,8 +51,17 @@ class RoCrate(LinkedRecord):
 
 def ro_crate(manifest: RunManifest, headline: str, files: Iterable[EvidenceFile], created_at: str) -> RoCrate:
     """The crate: all files, and the run that produced them."""
-    parts = [_file(file) for file in files]
+    parts = [
+        _entity(file.path, file.proves) | {"contentSize": str(file.size_bytes), "sha256": file.sha256}
+        for file in files
+    ]
     parts.append(_entity(EVIDENCE_FILE, "Every file with its size and hash."))
+    descriptor: CrateEntity = {
+        "@id": CRATE_FILE,
+        "@type": "CreativeWork",
+        "conformsTo": {"@id": "https://w3id.org/ro/crate/1.1"},
+        "about": {"@id": "./"},
+    }
     root: CrateEntity = {
         "@id": "./",
         "@type": "Dataset",
@@ -74,21 +72,8 @@ def ro_crate(manifest: RunManifest, headline: str, files: Iterable[EvidenceFile]
         "hasPart": [{"@id": part["@id"]} for part in parts],
         "mentions": {"@id": "#run"},
     }
-    return RoCrate(graph=(_descriptor(), root, _action(manifest), _tool(manifest), *parts))
-
-
-def _descriptor() -> CrateEntity:
-    return {
-        "@id": CRATE_FILE,
-        "@type": "CreativeWork",
-        "conformsTo": {"@id": "https://w3id.org/ro/crate/1.1"},
-        "about": {"@id": "./"},
-    }
-
-
-def _action(manifest: RunManifest) -> CrateEntity:
     status = "Completed" if manifest.status == "succeeded" else "Failed"
-    return {
+    run: CrateEntity = {
         "@id": "#run",
         "@type": "CreateAction",
         "name": f"Training of {manifest.model} on {manifest.dataset}",
@@ -99,30 +84,22 @@ def _action(manifest: RunManifest) -> CrateEntity:
         "object": {"@id": "recipe.resolved.json"},
         "result": {"@id": "run_manifest.json"},
     }
-
-
-def _tool(manifest: RunManifest) -> CrateEntity:
-    return {
+    tool: CrateEntity = {
         "@id": "#tunix-rt",
         "@type": "SoftwareApplication",
         "name": "Tunix RT",
         "version": manifest.tunix_rt_version,
     }
-
-
-def _file(file: EvidenceFile) -> CrateEntity:
-    sizes: CrateEntity = {"contentSize": str(file.size_bytes), "sha256": file.sha256}
-    return _entity(file.path, file.proves) | sizes
+    return RoCrate(graph=(descriptor, root, run, tool, *parts))
 
 
 def _entity(path: str, description: str) -> CrateEntity:
-    ending = PurePosixPath(path).suffix
     return {
         "@id": path,
         "@type": "File",
         "name": PurePosixPath(path).name,
         "description": description,
-        "encodingFormat": _MEDIA_TYPES.get(ending, "application/octet-stream"),
+        "encodingFormat": _MEDIA_TYPES.get(PurePosixPath(path).suffix, "application/octet-stream"),
     }
 
 
@@ -243,32 +220,28 @@ class Croissant(LinkedRecord):
 
 def croissant(manifest: DatasetManifest) -> Croissant:
     """The dataset manifest as Croissant metadata."""
+    version = manifest.spec.dataset_version
+    number = version.removeprefix("v")
     return Croissant(
         context=_CONTEXT,
         name=manifest.dataset_key,
         description=f"Reasoning traces: {manifest.num_rows:,} rows in {len(manifest.splits)} splits.",
-        version=_semantic_version(manifest.spec.dataset_version),
+        # Croissant requires a semantic version: v2 -> 2.0.0; others stay as they are.
+        version=f"{number}.0.0" if number.isdecimal() else version,
         license=manifest.spec.license or "not stated",
         date_published=manifest.created_at.isoformat(),
         identifier=f"sha256:{manifest.content_hash}",
-        distribution=tuple(_croissant_file(split) for split in manifest.splits),
+        distribution=tuple(
+            FileObject(
+                id=split.filename,
+                name=split.filename,
+                content_url=split.filename,
+                content_size=f"{split.num_bytes} B",
+                sha256=split.sha256,
+            )
+            for split in manifest.splits
+        ),
         record_set=tuple(_records(split) for split in manifest.splits),
-    )
-
-
-def _semantic_version(version: str) -> str:
-    """A semantic version as Croissant requires it: v2 -> 2.0.0; other versions are unchanged."""
-    number = version.removeprefix("v")
-    return f"{number}.0.0" if number.isdecimal() else version
-
-
-def _croissant_file(split: SplitFile) -> FileObject:
-    return FileObject(
-        id=split.filename,
-        name=split.filename,
-        content_url=split.filename,
-        content_size=f"{split.num_bytes} B",
-        sha256=split.sha256,
     )
 
 
@@ -406,22 +379,21 @@ _GIB = 1 << 30
 
 def environment_text(environment: RunEnvironment) -> str:
     """Python, system, code and packages."""
-    code = [
-        f"commit      {environment.commit or 'not from a git checkout'}",
-        f"changes     {_changes(environment)}",
-        f"code        sha256 {environment.code_sha256 or 'not recorded'}",
-    ]
+    changes = {None: "an installed package", True: "uncommitted, see code.diff", False: "no uncommitted ones"}
     head = [
         f"python      {environment.python}",
         f"platform    {environment.platform}",
         f"cpus        {environment.num_cpus}",
         f"engine      {environment.engine}",
+        f"commit      {environment.commit or 'not from a git checkout'}",
+        f"changes     {changes[environment.is_dirty]}",
+        f"code        sha256 {environment.code_sha256 or 'not recorded'}",
     ]
     packages = [f"{name}=={version}" for name, version in environment.packages.items()]
     variables = [f"{name}={value}" for name, value in environment.variables.items()]
-    return _sections(
-        {"": head + code, "packages that decide the numbers": packages, "environment variables": variables}
-    )
+    sections = {"# packages that decide the numbers": packages, "# environment variables": variables}
+    parts = [head, *([title, *lines] for title, lines in sections.items() if lines)]
+    return "\n\n".join("\n".join(lines) for lines in parts) + "\n"
 
 
 def devices_text(environment: RunEnvironment) -> str:
@@ -435,7 +407,7 @@ def devices_text(environment: RunEnvironment) -> str:
         f"memory of each    {size}",
         f"NVIDIA driver     {environment.driver or 'no NVIDIA driver on this machine'}",
     ]
-    return _sections({"": lines})
+    return "\n".join(lines) + "\n"
 
 
 def lock_text(environment: RunEnvironment) -> str | None:
@@ -443,17 +415,3 @@ def lock_text(environment: RunEnvironment) -> str | None:
     if not environment.installed:
         return None
     return "".join(f"{name}=={version}\n" for name, version in environment.installed.items())
-
-
-def _changes(environment: RunEnvironment) -> str:
-    if environment.is_dirty is None:
-        return "an installed package"
-    return "uncommitted, see code.diff" if environment.is_dirty else "no uncommitted ones"
-
-
-def _sections(sections: dict[str, list[str]]) -> str:
-    parts = []
-    for title, lines in sections.items():
-        if lines:
-            parts.append("\n".join([f"# {title}", *lines] if title else lines) + "\n")
-    return "\n".join(parts)

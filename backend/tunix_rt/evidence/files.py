@@ -9,11 +9,11 @@ import shutil
 import stat
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import IO, Protocol
+from typing import IO
 
 from tunix_rt.base.errors import DataError, NotFoundError
 from tunix_rt.base.files.atomic import storage_errors
@@ -30,46 +30,9 @@ from tunix_rt.evidence.types import (
 MAX_RATIO = 100
 """Largest compression ratio of an archive that unpacks to more than `FREE_BYTES`."""
 FREE_BYTES = 1 << 30
+MAX_FILES = 50_000
 _ENCRYPTED = 0x1
 _WINDOWS_DRIVE = 2
-
-
-@dataclass
-class ZipContents:
-    """The directory of an archive."""
-
-    files: dict[str, zipfile.ZipInfo] = field(default_factory=dict)
-    problems: list[str] = field(default_factory=list)
-
-
-def read_entries(archive: zipfile.ZipFile, archive_bytes: int, *, max_files: int) -> ZipContents:
-    """The regular files by their paths in the bundle, using only the directory of the archive."""
-    entries = archive.infolist()
-    if len(entries) > max_files:
-        return ZipContents(problems=[f"there are more than {max_files:,} entries"])
-    if problem := _zip_bomb_problem(entries, archive_bytes):
-        return ZipContents(problems=[problem])
-    contents = ZipContents()
-    folder = _common_folder([entry.filename for entry in entries])
-    for entry in entries:
-        problem = _problem(entry)
-        path = entry.filename.removeprefix(folder)
-        if problem is None and path in contents.files:
-            problem = "is duplicated"
-        if problem is not None:
-            contents.problems.append(f"the entry {entry.filename!r} {problem}")
-        elif not entry.is_dir():
-            contents.files[path] = entry
-    return contents
-
-
-def _zip_bomb_problem(entries: list[zipfile.ZipInfo], archive_bytes: int) -> str | None:
-    unpacked = sum(entry.file_size for entry in entries)
-    if sum(entry.compress_size for entry in entries) > archive_bytes:
-        return "its entries overlap: it is a zip bomb"
-    if unpacked > max(FREE_BYTES, MAX_RATIO * archive_bytes):
-        return f"{archive_bytes:,} bytes unpack to {unpacked:,}: it is a zip bomb"
-    return None
 
 
 def _problem(entry: zipfile.ZipInfo) -> str | None:
@@ -95,75 +58,23 @@ def _common_folder(names: list[str]) -> str:
     return folder if f"{folder}{EVIDENCE_FILE}" in names else ""
 
 
-MAX_FILES = 50_000
 _CHUNK_BYTES = 1 << 20
 _UNREADABLE = (OSError, EOFError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error)
 """Errors of damaged archives and disks; zipfile reports encryption as RuntimeError."""
 
 
-class Bundle(Protocol):
+@dataclass(frozen=True)
+class Bundle:
     """Read access to the files of a bundle."""
 
-    @property
-    def name(self) -> str:
-        """Name of the directory or archive."""
-
-    @property
-    def sizes(self) -> dict[str, int]:
-        """Path -> size in bytes of every regular file."""
-
-    @property
-    def problems(self) -> list[str]:
-        """Entries a bundle must not contain: links, devices, paths that lead out of it."""
-
-    def open(self, path: str) -> IO[bytes]:
-        """Open a file for reading."""
-
-
-@dataclass(frozen=True)
-class DirectoryBundle:
-    """A bundle in a directory."""
-
-    root: Path
+    name: str
+    """Name of the directory or zip file."""
     sizes: dict[str, int]
+    """Path -> size in bytes of every regular file."""
     problems: list[str]
-
-    @property
-    def name(self) -> str:
-        """Name of the directory."""
-        return self.root.resolve().name
-
-    def open(self, path: str) -> IO[bytes]:
-        """Open a file for reading; a file replaced by a link meanwhile is refused."""
-        return open(os.open(self.root / path, os.O_RDONLY | os.O_NOFOLLOW), "rb")
-
-
-@dataclass(frozen=True)
-class ZipBundle:
-    """A bundle in a zip file."""
-
-    path: Path
-    archive: zipfile.ZipFile
-    contents: ZipContents
-
-    @property
-    def name(self) -> str:
-        """Name of the zip file."""
-        return self.path.name
-
-    @property
-    def sizes(self) -> dict[str, int]:
-        """Sizes according to the directory of the archive."""
-        return {path: info.file_size for path, info in self.contents.files.items()}
-
-    @property
-    def problems(self) -> list[str]:
-        """Problems in the directory of the archive."""
-        return self.contents.problems
-
-    def open(self, path: str) -> IO[bytes]:
-        """Open a file, decompressing while reading."""
-        return self.archive.open(self.contents.files[path])
+    """Entries a bundle must not contain: links, devices, paths that lead out of it."""
+    open: Callable[[str], IO[bytes]]
+    """Opens a file by its path."""
 
 
 @contextmanager
@@ -175,7 +86,7 @@ def open_bundle(path: Path) -> Iterator[Bundle]:
         DataError: It is neither a directory nor a zip file.
     """
     if path.is_dir():
-        yield _directory(path)
+        yield _open_directory(path)
         return
     if not path.is_file():
         raise NotFoundError(f"There is no bundle {path}.", next_step="Name a directory or a zip file.")
@@ -187,10 +98,35 @@ def open_bundle(path: Path) -> Iterator[Bundle]:
             next_step="Get another copy of it, or name the directory of a bundle.",
         ) from error
     with archive:
-        yield ZipBundle(path, archive, read_entries(archive, path.stat().st_size, max_files=MAX_FILES))
+        yield _open_zip(path, archive)
 
 
-def _directory(root: Path) -> DirectoryBundle:
+def _open_zip(path: Path, archive: zipfile.ZipFile) -> Bundle:
+    """The regular files by their paths in the bundle, using only the directory of the archive."""
+    entries, archive_bytes = archive.infolist(), path.stat().st_size
+    unpacked = sum(entry.file_size for entry in entries)
+    files: dict[str, zipfile.ZipInfo] = {}
+    problems = []
+    if len(entries) > MAX_FILES:
+        problems.append(f"there are more than {MAX_FILES:,} entries")
+    elif sum(entry.compress_size for entry in entries) > archive_bytes:
+        problems.append("its entries overlap: it is a zip bomb")
+    elif unpacked > max(FREE_BYTES, MAX_RATIO * archive_bytes):
+        problems.append(f"{archive_bytes:,} bytes unpack to {unpacked:,}: it is a zip bomb")
+    else:
+        folder = _common_folder([entry.filename for entry in entries])
+        for entry in entries:
+            name = entry.filename.removeprefix(folder)
+            problem = _problem(entry) or ("is duplicated" if name in files else None)
+            if problem is not None:
+                problems.append(f"the entry {entry.filename!r} {problem}")
+            elif not entry.is_dir():
+                files[name] = entry
+    sizes = {name: entry.file_size for name, entry in files.items()}
+    return Bundle(path.name, sizes, problems, lambda name: archive.open(files[name]))
+
+
+def _open_directory(root: Path) -> Bundle:
     sizes: dict[str, int] = {}
     problems = []
     for folder, folders, names in os.walk(root, followlinks=False):
@@ -206,7 +142,12 @@ def _directory(root: Path) -> DirectoryBundle:
         if len(sizes) > MAX_FILES:
             problems.append(f"there are more than {MAX_FILES:,} files")
             break
-    return DirectoryBundle(root, sizes, problems)
+
+    def open_file(path: str) -> IO[bytes]:
+        # A file that was replaced by a link meanwhile is refused.
+        return open(os.open(root / path, os.O_RDONLY | os.O_NOFOLLOW), "rb")
+
+    return Bundle(root.resolve().name, sizes, problems, open_file)
 
 
 @dataclass(frozen=True)
@@ -297,18 +238,22 @@ class BundleWriter:
         """The files written so far, sorted by path."""
         return tuple(self._files[path] for path in sorted(self._files))
 
-    def copy(self, path: str, source: Path) -> None:
-        """Add a copy of a file; later changes of the source do not affect it."""
-        target = self._target(path)
-        with storage_errors(_ACTION), target.open("xb") as file:
-            copy_file(source, file)
-        self._list(path)
-
-    def write(self, path: str, content: bytes) -> None:
-        """Add a file with this content."""
+    def add(self, path: str, content: bytes | Path) -> None:
+        """Add a file with this content, or a copy of a file; later changes of the source do not affect it."""
+        kind = kind_of(path)
+        assert kind is not None, f"{path} does not belong in a bundle"
+        target = self.directory / path
         with storage_errors(_ACTION):
-            self._target(path).write_bytes(content)
-        self._list(path)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with target.open("xb") as file:
+                copy_file(content, file) if isinstance(content, Path) else file.write(content)
+            self._files[path] = EvidenceFile(
+                path=path,
+                size_bytes=target.stat().st_size,
+                sha256=file_digest(target),
+                proves=kind.proves,
+                content_schema=kind.content_schema,
+            )
 
     def finish(self, manifest: EvidenceManifest) -> None:
         """Write the manifest."""
@@ -322,26 +267,6 @@ class BundleWriter:
         hashes.pop(SUMS_FILE, None)
         with storage_errors(_ACTION):
             (self.directory / SUMS_FILE).write_bytes(sums_text(hashes))
-
-    def _target(self, path: str) -> Path:
-        target = self.directory / path
-        with storage_errors(_ACTION):
-            target.parent.mkdir(parents=True, exist_ok=True)
-        return target
-
-    def _list(self, path: str) -> None:
-        kind = kind_of(path)
-        assert kind is not None, f"{path} does not belong in a bundle"
-        written = self.directory / path
-        with storage_errors(_ACTION):
-            size_bytes, digest = written.stat().st_size, file_digest(written)
-        self._files[path] = EvidenceFile(
-            path=path,
-            size_bytes=size_bytes,
-            sha256=digest,
-            proves=kind.proves,
-            content_schema=kind.content_schema,
-        )
 
 
 def bundle_entries(directory: Path) -> Iterator[Entry]:

@@ -4,8 +4,8 @@ import os
 import re
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -36,21 +36,24 @@ from tunix_rt.evidence.files import BundleWriter, bundle_entries, open_bundle
 from tunix_rt.evidence.page import PAGE_FILE, evidence_page
 from tunix_rt.evidence.reader import Contents
 from tunix_rt.evidence.sign import sign_bundle
-from tunix_rt.evidence.summary import eval_summary, failure_headline, success_headline
+from tunix_rt.evidence.summary import EvalSummary, eval_summary, failure_headline, success_headline
 from tunix_rt.evidence.types import (
     EVIDENCE_FILE,
     KINDS,
-    BundleProblem,
     EvidenceManifest,
     EvidenceVerdict,
     LeftOutFile,
     kind_of,
 )
 from tunix_rt.evidence.verify import verify_evidence
-from tunix_rt.models.register import run_by_id
 
 _MODEL = "model/"
-_CHECKPOINTS = "checkpoints/"
+# By the beginning of the path.
+_REASONS = {
+    _MODEL: "Part of the trained model: pack again with --with-model, or take it from the run's directory.",
+    "checkpoints/": "A resumable state: it is in the run's directory, and nothing here depends on it.",
+    "": "Not needed to check the run: it is in the run's directory.",
+}
 _REBUILD = (
     "Left out on request. `tunix-rt data build` with the spec in dataset/manifest.json makes it again; "
     "the same rows have the same SHA-256."
@@ -59,14 +62,6 @@ _REBUILD = (
 
 _NOT_IN_AN_ID = re.compile(r"[^A-Za-z0-9._-]+")
 _MAX_SHOWN = 20
-
-
-@dataclass(frozen=True)
-class PackOptions:
-    """Which large files a bundle contains."""
-
-    has_model: bool = False
-    has_dataset: bool = True
 
 
 @dataclass(frozen=True)
@@ -79,7 +74,10 @@ class PackRequest:
     is_zip: bool = False
     """Write `<to>.zip` instead of a directory."""
     is_failure_report: bool = False
-    options: PackOptions = field(default_factory=PackOptions)
+    has_model: bool = False
+    """Include the trained weights."""
+    has_dataset: bool = True
+    """False: leave out the rows and keep their hashes."""
     private_key: Path | None = None
     """Key that signs the bundle."""
 
@@ -105,10 +103,18 @@ def pack_evidence(settings: Settings, request: PackRequest) -> PackedEvidence:
     result = target.with_name(f"{target.name}.zip") if request.is_zip else target
     _require_replaceable(result, run_dir)
     with _locked(run_dir), _staging(target, is_zip=request.is_zip) as staged:
-        manifest = _write_bundle(settings, run_dir, staged, request)
+        manifest = _BundleBuilder(settings, request, staged).build()
         verdict = verify_evidence(staged)
         if not verdict.passed:
-            raise _refusal(run_dir.run_id, verdict.problems, is_success=not request.is_failure_report)
+            problems = verdict.problems
+            shown = "".join(f"\n- {problem.detail}" for problem in problems[:_MAX_SHOWN])
+            steps = [problem.next_step for problem in problems if problem.next_step is not None]
+            what = "a failure report" if request.is_failure_report else "evidence"
+            count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+            raise DataError(
+                f"The run {run_dir.run_id} cannot be packed as {what}: {count}.{shown}",
+                next_step=steps[0] if steps else "Fix the named problems, or train the run again.",
+            )
         if request.is_zip:
             zip_bundle(staged, result)
     return PackedEvidence(result, manifest, verdict)
@@ -133,58 +139,50 @@ def evidence_id(run_id: str) -> str:
     return _NOT_IN_AN_ID.sub("-", run_id).strip("-._")[:128] or "run"
 
 
-def _write_bundle(
-    settings: Settings, run_dir: RunDir, staged: Path, request: PackRequest
-) -> EvidenceManifest:
-    writer = BundleWriter(staged)
-    builder = BundleBuilder(settings, run_dir, writer, request.options)
-    run = builder.build()
-    now = datetime.now(UTC)
-    manifest = EvidenceManifest(
-        evidence_id=evidence_id(run_dir.run_id),
-        kind="failure-report" if request.is_failure_report else "evidence",
-        headline=_headline(staged, run_dir.run_id, run),
-        run_id=run_dir.run_id if run is None else run.run_id,
-        status="failed" if run is None else run.status,
-        created_at=now,
-        tunix_rt_version=__version__,
-        files=writer.files,
-        left_out=tuple(sorted(builder.left_out, key=lambda file: file.path)),
-    )
-    writer.write(PAGE_FILE, evidence_page(staged, manifest).encode())
-    if run is not None:
-        crate = ro_crate(run, manifest.headline, writer.files, now.isoformat())
-        writer.write(CRATE_FILE, json_text(crate.to_json()).encode())
-    manifest = manifest.model_copy(update={"files": writer.files}).sealed()
-    writer.finish(manifest)
-    if request.private_key is not None:
-        sign_bundle(staged, request.private_key)
-    writer.write_sums()
-    return manifest
-
-
-class BundleBuilder:
+class _BundleBuilder:
     """Fills a bundle from a run directory. Missing files are skipped; the checks report them."""
 
-    def __init__(
-        self, settings: Settings, run_dir: RunDir, writer: BundleWriter, options: PackOptions
-    ) -> None:
+    def __init__(self, settings: Settings, request: PackRequest, directory: Path) -> None:
         self._settings = settings
-        self._run_dir = run_dir
-        self._writer = writer
-        self._options = options
-        self.left_out: list[LeftOutFile] = []
+        self._request = request
+        self._run_dir = request.run_dir
+        self._writer = BundleWriter(directory)
+        self._left_out: list[LeftOutFile] = []
+        self._summary: EvalSummary | None = None
 
-    def build(self) -> RunManifest | None:
-        """Write everything but the page and the crate. Returns the run's manifest; None if it never ended."""
-        manifest = read_manifest(self._run_dir)
-        self._copy_run_files(manifest)
-        if manifest is not None:
-            with open_bundle(self._writer.directory) as copied:
+    def build(self) -> EvidenceManifest:
+        run, run_id, writer = read_manifest(self._run_dir), self._run_dir.run_id, self._writer
+        self._copy_run_files(run)
+        if run is not None:
+            with open_bundle(writer.directory) as copied:
                 contents = Contents(copied)
-                self._write_derived_files(contents, manifest)
-                self._write_evaluation(contents, manifest)
-            self._write_dataset(manifest)
+                self._write_derived_files(contents, run)
+                self._write_evaluation(contents, run)
+            self._write_dataset(run)
+        if run is None or run.status != "succeeded":
+            headline = failure_headline(run_id, run)
+        else:
+            headline = run_id if self._summary is None else success_headline(self._summary)
+        now = datetime.now(UTC)
+        manifest = EvidenceManifest(
+            evidence_id=evidence_id(run_id),
+            kind="failure-report" if self._request.is_failure_report else "evidence",
+            headline=headline,
+            run_id=run_id if run is None else run.run_id,
+            status="failed" if run is None else run.status,
+            created_at=now,
+            tunix_rt_version=__version__,
+            files=writer.files,
+            left_out=tuple(sorted(self._left_out, key=lambda file: file.path)),
+        )
+        writer.add(PAGE_FILE, evidence_page(writer.directory, manifest).encode())
+        if run is not None:
+            self._add_json(CRATE_FILE, ro_crate(run, headline, writer.files, now.isoformat()).to_json())
+        manifest = manifest.model_copy(update={"files": writer.files}).sealed()
+        writer.finish(manifest)
+        if self._request.private_key is not None:
+            sign_bundle(writer.directory, self._request.private_key)
+        writer.write_sums()
         return manifest
 
     def _copy_run_files(self, manifest: RunManifest | None) -> None:
@@ -193,28 +191,34 @@ class BundleBuilder:
             source = self._run_dir.path / kind.pattern
             if not (kind.is_from_run and source.is_file()):
                 continue
+            content: bytes | Path = source
             if manifest is None and kind.is_lines:
                 # The process was killed: the last line may be incomplete. A resume drops it as well.
                 content = source.read_bytes()
-                self._writer.write(kind.pattern, content[: content.rfind(b"\n") + 1])
-            else:
-                self._writer.copy(kind.pattern, source)
+                content = content[: content.rfind(b"\n") + 1]
+            self._writer.add(kind.pattern, content)
         if manifest is not None:
             for path, digest in manifest.files.items():
-                self._copy_or_explain(path, digest)
+                source = self._run_dir.path / path
+                if path.startswith(_MODEL) and self._request.has_model and kind_of(path) is not None:
+                    if source.is_file():
+                        self._writer.add(path, source)
+                elif path.startswith(_MODEL) or kind_of(path) is None:
+                    reason = next(why for prefix, why in _REASONS.items() if path.startswith(prefix))
+                    self._left_out.append(LeftOutFile(path=path, sha256=digest, reason=reason))
 
     def _write_derived_files(self, contents: Contents, manifest: RunManifest) -> None:
         """Write the files that are derived from the files of the run."""
         if not (contents.has("environment.json") and contents.has("recipe.resolved.json")):
             return
         environment, recipe = contents.environment(), contents.recipe()
-        self._writer.write("env_snapshot.txt", environment_text(environment).encode())
-        self._writer.write("gpu_snapshot.txt", devices_text(environment).encode())
+        self._writer.add("env_snapshot.txt", environment_text(environment).encode())
+        self._writer.add("gpu_snapshot.txt", devices_text(environment).encode())
         lock = lock_text(environment)
         if lock is not None:
-            self._writer.write("requirements.lock.txt", lock.encode())
+            self._writer.add("requirements.lock.txt", lock.encode())
         if manifest.status == "succeeded":
-            self._json("provenance.intoto.json", statement(manifest, environment, recipe).to_json())
+            self._add_json("provenance.intoto.json", statement(manifest, environment, recipe).to_json())
 
     def _write_evaluation(self, contents: Contents, manifest: RunManifest) -> None:
         """Write the eval set, the request and log of the evaluation, and the summary."""
@@ -225,18 +229,19 @@ class BundleBuilder:
             items = load_items(self._settings, evaluation)
         except ConflictError:
             return  # the eval set cannot be found
-        self._writer.write("evalset.jsonl", "".join(f"{item_json(item)}\n" for item in items).encode())
+        self._writer.add("evalset.jsonl", "".join(f"{item_json(item)}\n" for item in items).encode())
         evaluation_dir = EvaluationDir(self._settings.evaluations_dir / str(evaluation.evaluation_id))
-        for path, source in (
-            ("eval_request.json", evaluation_dir.request),
-            ("eval_log.jsonl", evaluation_dir.batches),
-        ):
+        sources = {"eval_request.json": evaluation_dir.request, "eval_log.jsonl": evaluation_dir.batches}
+        for path, source in sources.items():
             if source.is_file():
-                self._writer.copy(path, source)
+                self._writer.add(path, source)
         if contents.has("metrics.jsonl"):
-            summary = eval_summary(manifest, contents.curve(), evaluation)
-            if summary is not None:
-                self._json("eval_summary.json", summary.to_json())
+            self._summary = eval_summary(manifest, contents.curve(), evaluation)
+            if self._summary is not None:
+                self._add_json("eval_summary.json", self._summary.to_json())
+
+    def _add_json(self, path: str, value: object) -> None:
+        self._writer.add(path, json_text(value).encode())
 
     def _write_dataset(self, manifest: RunManifest) -> None:
         """Write the rows, or their hashes and how to rebuild them."""
@@ -245,54 +250,16 @@ class BundleBuilder:
         except (NotFoundError, DataError):
             return
         folder = dataset_dir(self._settings.datasets_dir, manifest.dataset)
-        self._writer.copy("dataset/manifest.json", folder / "manifest.json")
+        self._writer.add("dataset/manifest.json", folder / "manifest.json")
         if (folder / "README.md").is_file():
-            self._writer.copy("dataset/README.md", folder / "README.md")
-        self._json("dataset/croissant.json", croissant(dataset).to_json())
+            self._writer.add("dataset/README.md", folder / "README.md")
+        self._add_json("dataset/croissant.json", croissant(dataset).to_json())
         for split in dataset.splits:
             path = f"dataset/{split.filename}"
-            if self._options.has_dataset:
-                self._writer.copy(path, folder / split.filename)
+            if self._request.has_dataset:
+                self._writer.add(path, folder / split.filename)
             else:
-                self.left_out.append(LeftOutFile(path=path, sha256=split.sha256, reason=_REBUILD))
-
-    def _copy_or_explain(self, path: str, digest: str) -> None:
-        source = self._run_dir.path / path
-        if path.startswith(_MODEL) and self._options.has_model and kind_of(path) is not None:
-            if source.is_file():
-                self._writer.copy(path, source)
-            return
-        if kind_of(path) is None or path.startswith(_MODEL):
-            self.left_out.append(LeftOutFile(path=path, sha256=digest, reason=_reason(path)))
-
-    def _json(self, path: str, value: object) -> None:
-        self._writer.write(path, json_text(value).encode())
-
-
-def _reason(path: str) -> str:
-    if path.startswith(_MODEL):
-        return "Part of the trained model: pack again with --with-model, or take it from the run's directory."
-    if path.startswith(_CHECKPOINTS):
-        return "A resumable state: it is in the run's directory, and nothing here depends on it."
-    return "Not needed to check the run: it is in the run's directory."
-
-
-def _headline(staged: Path, run_id: str, run: RunManifest | None) -> str:
-    if run is None or run.status != "succeeded":
-        return failure_headline(run_id, run)
-    with open_bundle(staged) as bundle:
-        contents = Contents(bundle)
-        return success_headline(contents.summary()) if contents.has("eval_summary.json") else run_id
-
-
-def run_by_id_or_path(settings: Settings, run: str) -> RunDir:
-    """A run in the home directory by its id, or any run by its path.
-
-    Raises:
-        NotFoundError: There is no such run.
-    """
-    run_dir = RunDir(Path(run).absolute())
-    return run_dir if run_dir.recipe.is_file() else run_by_id(settings, run)
+                self._left_out.append(LeftOutFile(path=path, sha256=split.sha256, reason=_REBUILD))
 
 
 @contextmanager
@@ -300,8 +267,7 @@ def _locked(run_dir: RunDir) -> Iterator[None]:
     """Keep evaluations from being added to the run, and other bundles from being packed, meanwhile."""
     if is_held(run_dir.path):
         raise ConflictError(
-            f"The run {run_dir.run_id} is being written or packed.",
-            next_step="Pack it when that is done.",
+            f"The run {run_dir.run_id} is being written or packed.", next_step="Pack it when that is done."
         )
     if not os.access(run_dir.path, os.W_OK):
         yield  # read-only: nothing can change it
@@ -313,30 +279,14 @@ def _locked(run_dir: RunDir) -> Iterator[None]:
 def _require_replaceable(path: Path, run_dir: RunDir) -> None:
     """Refuse to replace anything but an earlier bundle of the run, or to write into the run itself."""
     is_inside = path.resolve().is_relative_to(run_dir.path.resolve())
-    is_free = not path.exists() or (path.is_dir() and not any(path.iterdir()))
-    if is_inside or not (is_free or _is_bundle_of(path, run_dir)):
+    is_ours = not path.exists() or (path.is_dir() and not any(path.iterdir()))
+    if not is_ours:
+        with suppress(DataError, ValueError), open_bundle(path) as bundle:
+            found = EvidenceManifest.model_validate_json(Contents(bundle).text(EVIDENCE_FILE))
+            is_ours = found.evidence_id == evidence_id(run_dir.run_id)
+    if is_inside or not is_ours:
         what = "is inside the run" if is_inside else "contains something other than a bundle of this run"
         raise ConflictError(f"{path} {what}.", next_step="Name a new directory with --to.")
-
-
-def _is_bundle_of(path: Path, run_dir: RunDir) -> bool:
-    try:
-        with open_bundle(path) as bundle:
-            found = EvidenceManifest.model_validate_json(Contents(bundle).text(EVIDENCE_FILE))
-    except (DataError, ValueError):
-        return False
-    return found.evidence_id == evidence_id(run_dir.run_id)
-
-
-def _refusal(run_id: str, problems: tuple[BundleProblem, ...], *, is_success: bool) -> DataError:
-    shown = "".join(f"\n- {problem.detail}" for problem in problems[:_MAX_SHOWN])
-    steps = [problem.next_step for problem in problems if problem.next_step is not None]
-    what = "evidence" if is_success else "a failure report"
-    count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
-    return DataError(
-        f"The run {run_id} cannot be packed as {what}: {count}.{shown}",
-        next_step=steps[0] if steps else "Fix the named problems, or train the run again.",
-    )
 
 
 def zip_bundle(directory: Path, path: Path) -> None:

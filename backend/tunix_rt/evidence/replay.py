@@ -2,7 +2,7 @@
 
 import signal
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
@@ -21,7 +21,7 @@ from tunix_rt.evidence.check_run import read_dataset
 from tunix_rt.evidence.files import Bundle, copy_out
 from tunix_rt.evidence.reader import Contents
 from tunix_rt.evidence.types import BundleProblem, Check, EvidenceManifest, check_of
-from tunix_rt.recipes.load import Flag, ResolvedRecipe, load_recipe
+from tunix_rt.recipes.load import Flag, load_recipe
 
 Train = Callable[[str, TrainingJob, View], RunManifest]
 """Engine name, job and view -> manifest of the run."""
@@ -53,16 +53,25 @@ class Replay:
     def _compare(self, contents: Contents, folder: Path) -> Check:
         stated = self._logged_steps(contents)
         again = self._train_again(contents, folder)
-        tolerance = _tolerance(contents)
-        problems = [BundleProblem(detail=found) for found in _differences(stated, again, tolerance)]
-        largest = max(
-            (abs(line.loss - again[line.step].loss) for line in stated if line.step in again), default=0
-        )
+        compute = contents.recipe().get("training", {}).get("precision", {}).get("compute")
+        is_exact = compute == "float32" and _device(contents.environment().device) == "cpu"
+        tolerance = FLOAT32_TOLERANCE if is_exact else ROUGH_TOLERANCE
+        problems, largest = [], 0.0
+        for line in stated:
+            other = again.get(line.step)
+            difference = 0.0 if other is None else abs(line.loss - other.loss)
+            largest = max(largest, difference)
+            if other is None:
+                problems.append(f"step {line.step} was not reached")
+            elif line.batch_sha256 not in (None, other.batch_sha256):
+                problems.append(f"step {line.step} was trained on another batch")
+            elif difference > tolerance * max(1.0, abs(line.loss)):
+                problems.append(f"step {line.step} has loss {line.loss}; trained again {other.loss}")
         detail = (
             f"{max(again, default=0)} steps trained again, {len(stated)} of them logged and compared; "
             f"largest difference of a loss {largest:.2g}, {tolerance:g} allowed"
         )
-        return check_of("replay", detail, problems)
+        return check_of("replay", detail, [BundleProblem(detail=problem) for problem in problems])
 
     def _logged_steps(self, contents: Contents) -> list[MetricsLine]:
         lines = (line for line in contents.metrics() if isinstance(line, MetricsLine))
@@ -78,7 +87,18 @@ class Replay:
     def _train_again(self, contents: Contents, folder: Path) -> dict[int, MetricsLine]:
         settings = Settings(home=folder)
         _write_dataset(contents, settings.datasets_dir)
-        recipe = _recipe(contents, folder)
+        path = folder / "recipe.resolved.json"
+        path.write_bytes(contents.text("recipe.resolved.json"))
+        # Log every step, without checkpoints and evaluations.
+        changes = {
+            "output.log_every_steps": 1,
+            "output.save_every_steps": None,
+            "output.model": "final",
+            "eval.every_steps": None,
+            "eval.max_batches": None,
+            "eval.early_stop_patience": None,
+        }
+        recipe = load_recipe(path, flags={key: Flag(value, "--replay") for key, value in changes.items()})
         environment = contents.environment()
         run_dir = RunDir(folder / "replay")
         job = TrainingJob(
@@ -124,42 +144,7 @@ def _write_dataset(contents: Contents, datasets_dir: Path) -> None:
         copy_out(contents.bundle, f"dataset/{name}", folder / name)
 
 
-def _recipe(contents: Contents, folder: Path) -> ResolvedRecipe:
-    """The recipe of the run, logging every step, without checkpoints and evaluations."""
-    path = folder / "recipe.resolved.json"
-    path.write_bytes(contents.text("recipe.resolved.json"))
-    reason = "--replay"
-    return load_recipe(
-        path,
-        flags={
-            "output.log_every_steps": Flag(1, reason),
-            "output.save_every_steps": Flag(None, reason),
-            "output.model": Flag("final", reason),
-            "eval.every_steps": Flag(None, reason),
-            "eval.max_batches": Flag(None, reason),
-            "eval.early_stop_patience": Flag(None, reason),
-        },
-    )
-
-
 def _device(chosen: str) -> DeviceName:
     """The kind of a recorded device: `gpu: 1 x NVIDIA H200 …` -> gpu."""
     kind = chosen.partition(":")[0]
     return next((name for name in get_args(DeviceName) if name == kind), "auto")
-
-
-def _tolerance(contents: Contents) -> float:
-    compute = contents.recipe().get("training", {}).get("precision", {}).get("compute")
-    is_exact = compute == "float32" and _device(contents.environment().device) == "cpu"
-    return FLOAT32_TOLERANCE if is_exact else ROUGH_TOLERANCE
-
-
-def _differences(stated: list[MetricsLine], again: dict[int, MetricsLine], tolerance: float) -> Iterator[str]:
-    for line in stated:
-        other = again.get(line.step)
-        if other is None:
-            yield f"step {line.step} was not reached"
-        elif line.batch_sha256 not in (None, other.batch_sha256):
-            yield f"step {line.step} was trained on another batch"
-        elif abs(line.loss - other.loss) > tolerance * max(1.0, abs(line.loss)):
-            yield f"step {line.step} has loss {line.loss}; trained again {other.loss}"

@@ -15,7 +15,7 @@ from tunix_rt.base.http.transfers import chunks
 from tunix_rt.engines.training.types import RUN_ID_PATTERN
 from tunix_rt.evidence import service
 from tunix_rt.evidence.files import bundle_entries
-from tunix_rt.evidence.pack import PackOptions, PackRequest, pack_evidence
+from tunix_rt.evidence.pack import PackRequest, pack_evidence
 from tunix_rt.evidence.types import EVIDENCE_ID_PATTERN, EvidenceManifest, EvidenceVerdict
 from tunix_rt.evidence.verify import iter_verification, verify_evidence
 from tunix_rt.models.register import run_by_id
@@ -80,7 +80,8 @@ def pack(body: PackBody, home: OpenHome) -> EvidenceManifest:
     request = PackRequest(
         run_dir=run_by_id(home.settings, body.run_id),
         is_failure_report=body.is_failure_report,
-        options=PackOptions(has_model=body.has_model, has_dataset=body.has_dataset),
+        has_model=body.has_model,
+        has_dataset=body.has_dataset,
     )
     return pack_evidence(home.settings, request).manifest
 

@@ -13,12 +13,7 @@ from tunix_rt.base.settings import Settings
 from tunix_rt.engines.training.types import RunStatus
 from tunix_rt.evidence.check_files import read_manifest
 from tunix_rt.evidence.files import open_bundle
-from tunix_rt.evidence.types import (
-    EVIDENCE_ID_PATTERN,
-    SIGNATURE_FILE,
-    BundleKind,
-    EvidenceManifest,
-)
+from tunix_rt.evidence.types import EVIDENCE_ID_PATTERN, SIGNATURE_FILE, BundleKind, EvidenceManifest
 
 
 class EvidenceRow(Record):

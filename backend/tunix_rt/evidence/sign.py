@@ -6,8 +6,6 @@ The signature covers evidence.json, which contains the hash of every other file.
 import hashlib
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from tunix_rt.base.errors import InvalidInputError, MissingExtraError
@@ -35,14 +33,23 @@ def sign_bundle(directory: Path, private_key: Path) -> None:
         InvalidInputError: The key cannot be used.
         MissingExtraError: The extra `sign` is not installed.
     """
-    with _model_signing():
-        from model_signing import signing
+    _require_model_signing()
+    from cryptography.hazmat.primitives import serialization
+    from model_signing import signing
 
-        public_key = _public_key_of(private_key)
-        with tempfile.TemporaryDirectory(prefix="tunix-rt-") as folder:
-            shutil.copy(directory / EVIDENCE_FILE, folder)
-            signer = signing.Config().use_elliptic_key_signer(private_key=private_key)
-            signer.sign(Path(folder), directory / SIGNATURE_FILE)
+    try:
+        key = serialization.load_pem_private_key(private_key.read_bytes(), password=None)
+    except OSError as error:
+        raise _unusable(private_key, str(error.strerror)) from error
+    except (ValueError, TypeError) as error:
+        raise _unusable(private_key, str(error)) from error
+    public_key = key.public_key().public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
+    with tempfile.TemporaryDirectory(prefix="tunix-rt-") as folder:
+        shutil.copy(directory / EVIDENCE_FILE, folder)
+        signer = signing.Config().use_elliptic_key_signer(private_key=private_key)
+        signer.sign(Path(folder), directory / SIGNATURE_FILE)
     (directory / PUBLIC_KEY_FILE).write_bytes(public_key)
 
 
@@ -58,8 +65,19 @@ def check_signature(bundle: Bundle, public_key: Path | None) -> Check:
         MissingExtraError: A key was given, but the extra `sign` is not installed.
     """
     if SIGNATURE_FILE not in bundle.sizes or (public_key is None and PUBLIC_KEY_FILE not in bundle.sizes):
-        return _unsigned(public_key)
-    key = _read_key(bundle, public_key)
+        if public_key is None:
+            return skipped("signature", "the bundle is not signed")
+        unsigned = BundleProblem(
+            detail="the bundle is not signed", next_step="Request a signed bundle from its owner."
+        )
+        return check_of("signature", "", [unsigned])
+    if public_key is None:
+        key = read_whole(bundle, PUBLIC_KEY_FILE, max_bytes=_MAX_KEY_BYTES)
+    else:
+        try:
+            key = public_key.read_bytes()
+        except OSError as error:
+            raise _unusable(public_key, str(error.strerror)) from error
     try:
         problem = _signature_problem(bundle, key)
     except MissingExtraError as error:
@@ -74,29 +92,12 @@ def check_signature(bundle: Bundle, public_key: Path | None) -> Check:
     return check_of("signature", f"by {whose} (SHA-256 {name}…)", problems)
 
 
-def _unsigned(public_key: Path | None) -> Check:
-    if public_key is None:
-        return skipped("signature", "the bundle is not signed")
-    problem = BundleProblem(
-        detail="the bundle is not signed", next_step="Request a signed bundle from its owner."
-    )
-    return check_of("signature", "", [problem])
-
-
-def _read_key(bundle: Bundle, public_key: Path | None) -> bytes:
-    if public_key is None:
-        return read_whole(bundle, PUBLIC_KEY_FILE, max_bytes=_MAX_KEY_BYTES)
-    try:
-        return public_key.read_bytes()
-    except OSError as error:
-        raise _unusable(public_key, str(error.strerror)) from error
-
-
 def _signature_problem(bundle: Bundle, public_key: bytes) -> str | None:
-    with tempfile.TemporaryDirectory(prefix="tunix-rt-") as folder, _model_signing():
-        from cryptography.exceptions import InvalidSignature
-        from model_signing import verifying
+    _require_model_signing()
+    from cryptography.exceptions import InvalidSignature
+    from model_signing import verifying
 
+    with tempfile.TemporaryDirectory(prefix="tunix-rt-") as folder:
         signed, signature, key = Path(folder, "signed"), Path(folder, "signature"), Path(folder, "key.pem")
         signed.mkdir()
         manifest = read_whole(bundle, EVIDENCE_FILE, max_bytes=bundle.sizes[EVIDENCE_FILE])
@@ -110,20 +111,6 @@ def _signature_problem(bundle: Bundle, public_key: bytes) -> str | None:
     return None
 
 
-def _public_key_of(private_key: Path) -> bytes:
-    from cryptography.hazmat.primitives import serialization
-
-    try:
-        key = serialization.load_pem_private_key(private_key.read_bytes(), password=None)
-    except OSError as error:
-        raise _unusable(private_key, str(error.strerror)) from error
-    except (ValueError, TypeError) as error:
-        raise _unusable(private_key, str(error)) from error
-    return key.public_key().public_bytes(
-        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-    )
-
-
 def _unusable(key: Path, reason: str) -> InvalidInputError:
     return InvalidInputError(
         f"The key {key} cannot be used: {reason}.",
@@ -131,10 +118,8 @@ def _unusable(key: Path, reason: str) -> InvalidInputError:
     )
 
 
-@contextmanager
-def _model_signing() -> Iterator[None]:
+def _require_model_signing() -> None:
     try:
         import model_signing  # noqa: F401 - only checks that it is installed
     except ImportError as error:
         raise MissingExtraError("Signing evidence", extra="sign") from error
-    yield

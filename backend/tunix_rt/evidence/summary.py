@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Literal
 
 from tunix_rt.base.records import Record, differences
-from tunix_rt.engines.training.types import MetricsLine, RunFigures, RunManifest, ValidationLine
+from tunix_rt.engines.training.types import MetricsLine, RunManifest, ValidationLine
 from tunix_rt.evaluation.run_scores import Scorecard
 from tunix_rt.evaluation.types import Evaluation
 from tunix_rt.models.types import InnerPath
@@ -47,55 +47,41 @@ class EvalSummary(Record):
     predictions_path: Literal["predictions.jsonl"] = "predictions.jsonl"
 
 
-@dataclass(frozen=True)
+@dataclass
 class TrainingCurve:
     """A summary of `metrics.jsonl`."""
 
-    num_lines: int
-    first: MetricsLine | None
-    last: MetricsLine | None
-    last_validation: ValidationLine | None
-    best_validation: ValidationLine | None
-    tokens_per_s: tuple[float, float] | None
+    num_lines: int = 0
+    first: MetricsLine | None = None
+    last: MetricsLine | None = None
+    last_validation: ValidationLine | None = None
+    best_validation: ValidationLine | None = None
+    tokens_per_s: tuple[float, float] | None = None
     """The lowest and the highest speed."""
-    peak_memory_bytes: int
-    is_ascending: bool
+    peak_memory_bytes: int = 0
+    is_ascending: bool = True
     """Whether the steps are in ascending order."""
 
 
 def training_curve(lines: Iterable[MetricsLine | ValidationLine]) -> TrainingCurve:
     """Read the lines once, keeping only what the figures need."""
-    num_lines = peak_memory_bytes = 0
-    first: MetricsLine | None = None
-    last: MetricsLine | None = None
-    last_validation: ValidationLine | None = None
-    best_validation: ValidationLine | None = None
-    speeds: tuple[float, float] | None = None
-    is_ascending = True
+    curve = TrainingCurve()
     for line in lines:
         if isinstance(line, ValidationLine):
-            last_validation = line
-            if best_validation is None or line.validation_loss < best_validation.validation_loss:
-                best_validation = line
+            curve.last_validation = line
+            best = curve.best_validation
+            if best is None or line.validation_loss < best.validation_loss:
+                curve.best_validation = line
             continue
-        num_lines += 1
-        first = first or line
-        is_ascending &= last is None or last.step < line.step
-        last = line
-        peak_memory_bytes = max(peak_memory_bytes, line.peak_memory_bytes or 0)
+        curve.num_lines += 1
+        curve.first = curve.first or line
+        curve.is_ascending &= curve.last is None or curve.last.step < line.step
+        curve.last = line
+        curve.peak_memory_bytes = max(curve.peak_memory_bytes, line.peak_memory_bytes or 0)
         if line.tokens_per_s is not None:
-            slowest, fastest = speeds or (line.tokens_per_s, line.tokens_per_s)
-            speeds = (min(slowest, line.tokens_per_s), max(fastest, line.tokens_per_s))
-    return TrainingCurve(
-        num_lines=num_lines,
-        first=first,
-        last=last,
-        last_validation=last_validation,
-        best_validation=best_validation,
-        tokens_per_s=speeds,
-        peak_memory_bytes=peak_memory_bytes,
-        is_ascending=is_ascending,
-    )
+            slowest, fastest = curve.tokens_per_s or (line.tokens_per_s, line.tokens_per_s)
+            curve.tokens_per_s = min(slowest, line.tokens_per_s), max(fastest, line.tokens_per_s)
+    return curve
 
 
 def eval_summary(manifest: RunManifest, curve: TrainingCurve, evaluation: Evaluation) -> EvalSummary | None:
@@ -136,30 +122,19 @@ def _training_figures(manifest: RunManifest, first: MetricsLine, curve: Training
         "final_loss": _figure(curve.last.loss, nats, metrics, f"loss of step {curve.last.step}"),
         "num_steps": _figure(curve.last.step, "steps", metrics, "step of the last line"),
     }
-    for name, line in (
-        ("validation_loss", curve.last_validation),
-        ("best_validation_loss", curve.best_validation),
-    ):
+    validations = {"validation_loss": curve.last_validation, "best_validation_loss": curve.best_validation}
+    for name, line in validations.items():
         if line is not None:
-            place = f"validation_loss of step {line.step}"
-            found[name] = _figure(line.validation_loss, nats, metrics, place)
+            found[name] = _figure(line.validation_loss, nats, metrics, f"validation_loss of step {line.step}")
     if curve.peak_memory_bytes:
         place = "largest peak_memory_bytes"
         found["peak_memory_bytes"] = _figure(curve.peak_memory_bytes, "bytes", metrics, place)
-    return found | _clock_figures(manifest)
-
-
-def _clock_figures(manifest: RunManifest) -> dict[str, Figure]:
-    """Figures that depend on the clock of the run."""
-    found = {}
-    if manifest.figures is not None and manifest.figures.tokens_per_s is not None:
-        place = "figures.tokens_per_s"
-        found["tokens_per_s"] = _figure(
-            manifest.figures.tokens_per_s, "tokens per second", "run_manifest.json", place
-        )
-    if "train" in manifest.durations_s:
-        place = "durations_s.train"
-        found["train_seconds"] = _figure(manifest.durations_s["train"], "s", "run_manifest.json", place)
+    # These depend on the clock of the run.
+    run_file = "run_manifest.json"
+    if manifest.figures is not None and (speed := manifest.figures.tokens_per_s) is not None:
+        found["tokens_per_s"] = _figure(speed, "tokens per second", run_file, "figures.tokens_per_s")
+    if (seconds := manifest.durations_s.get("train")) is not None:
+        found["train_seconds"] = _figure(seconds, "s", run_file, "durations_s.train")
     return found
 
 
@@ -175,40 +150,30 @@ def figure_problems(manifest: RunManifest, curve: TrainingCurve) -> Iterator[str
     """Differences between the manifest and metrics.jsonl, one line each."""
     if not curve.is_ascending:
         yield "the steps of metrics.jsonl are not in ascending order"
-    if manifest.figures is None:
+    figures = manifest.figures
+    if figures is None:
         if manifest.status == "succeeded":
             yield "run_manifest.json has no figures"
         return
-    yield from _loss_problems(manifest.figures, curve)
-    yield from _extent_problems(manifest.figures, curve)
-
-
-def _loss_problems(figures: RunFigures, curve: TrainingCurve) -> Iterator[str]:
     last, best = curve.last_validation, curve.best_validation
-    pairs = (
-        ("final_loss", figures.final_loss, None if curve.last is None else curve.last.loss),
-        ("validation_loss", figures.validation_loss, None if last is None else last.validation_loss),
-        (
-            "best_validation_loss",
-            figures.best_validation_loss,
-            None if best is None else best.validation_loss,
-        ),
-        ("best_step", figures.best_step, None if best is None else best.step),
-    )
-    for name, stated, recomputed in pairs:
-        if stated is not None and stated != recomputed:
-            yield f"run_manifest.json has {name} {stated}; from metrics.jsonl it is {recomputed}"
-
-
-def _extent_problems(figures: RunFigures, curve: TrainingCurve) -> Iterator[str]:
+    recomputed = {
+        "final_loss": curve.last and curve.last.loss,
+        "validation_loss": last and last.validation_loss,
+        "best_validation_loss": best and best.validation_loss,
+        "best_step": best and best.step,
+    }
+    for name, value in recomputed.items():
+        stated = getattr(figures, name)
+        if stated is not None and stated != value:
+            yield f"run_manifest.json has {name} {stated}; from metrics.jsonl it is {value}"
     last_step = 0 if curve.last is None else curve.last.step
     if figures.num_steps < last_step:
         yield f"run_manifest.json has {figures.num_steps} steps; metrics.jsonl goes to step {last_step}"
     if figures.num_steps and not curve.num_lines:
         yield f"run_manifest.json has {figures.num_steps} steps; metrics.jsonl has none of them"
-    stated = figures.peak_memory_bytes
-    if stated is not None and stated < curve.peak_memory_bytes:
-        yield f"run_manifest.json has {stated} bytes at most; metrics.jsonl has {curve.peak_memory_bytes}"
+    peak_bytes = figures.peak_memory_bytes
+    if peak_bytes is not None and peak_bytes < curve.peak_memory_bytes:
+        yield f"run_manifest.json has {peak_bytes} bytes at most; metrics.jsonl has {curve.peak_memory_bytes}"
     if figures.tokens_per_s is not None and curve.tokens_per_s is not None and last_step == figures.num_steps:
         slowest, fastest = curve.tokens_per_s
         if not slowest * (1 - _CLOCK_SLACK) <= figures.tokens_per_s <= fastest * (1 + _CLOCK_SLACK):
@@ -223,12 +188,9 @@ def summary_problems(stated: EvalSummary, recomputed: EvalSummary | None) -> Ite
     if recomputed is None:
         yield "eval_summary.json summarizes a run without logged steps or a score"
         return
-    for key, mine, theirs in differences(stated.to_json(), recomputed.to_json()):
-        yield f"eval_summary.json has {key} {_shown(mine)}; recomputed it is {_shown(theirs)}"
-
-
-def _shown(value: object) -> object:
-    return "missing" if value is None else value
+    for key, *values in differences(stated.to_json(), recomputed.to_json()):
+        mine, theirs = ("missing" if value is None else value for value in values)
+        yield f"eval_summary.json has {key} {mine}; recomputed it is {theirs}"
 
 
 def success_headline(summary: EvalSummary) -> str:

@@ -151,16 +151,8 @@ KINDS = (
 
 def kind_of(path: str) -> FileKind | None:
     """The kind of a file by its path; None if a bundle may not contain it."""
-    return next((kind for kind in KINDS if _matches(path, kind.pattern)), None)
-
-
-def required_paths() -> tuple[str, ...]:
-    """The files that evidence of a successful run must contain."""
-    return tuple(kind.pattern for kind in KINDS if kind.is_required)
-
-
-def _matches(path: str, pattern: str) -> bool:
-    return path == pattern or (path.count("/") == pattern.count("/") and fnmatchcase(path, pattern))
+    alike = (kind for kind in KINDS if path.count("/") == kind.pattern.count("/"))
+    return next((kind for kind in alike if fnmatchcase(path, kind.pattern)), None)
 
 
 EVIDENCE_FILE = "evidence.json"
@@ -322,16 +314,13 @@ class EvidenceVerdict(Record):
         return tuple(problem for check in self.checks for problem in check.problems)
 
 
-MAX_PROBLEMS = 20
-
-
 def check_of(name: CheckName, detail: str, problems: list[BundleProblem]) -> Check:
     """A check that passes if there are no problems."""
     return Check(
         name=name,
         status="failed" if problems else "passed",
         detail=detail,
-        problems=tuple(problems[:MAX_PROBLEMS]),
+        problems=tuple(problems[:20]),
         num_problems=len(problems),
     )
 

@@ -1,7 +1,6 @@
 """Run all checks on a bundle, in order."""
 
-from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -42,41 +41,49 @@ _FindProblems = Callable[[Contents, EvidenceManifest], Iterator[str]]
 """Yields one line per contradiction."""
 
 
-@dataclass(frozen=True)
-class VerifyOptions:
-    """Optional checks of a verification."""
-
-    public_key: Path | None = None
-    """Key of the expected signer."""
-    replay: Replay | None = None
-
-
-def verify_evidence(path: Path, options: VerifyOptions | None = None) -> EvidenceVerdict:
+def verify_evidence(
+    path: Path, *, public_key: Path | None = None, replay: Replay | None = None
+) -> EvidenceVerdict:
     """Verify a directory or zip file. Memory use does not depend on its size, and nothing is written.
+
+    Args:
+        path: the bundle.
+        public_key: key of the expected signer.
+        replay: the optional check that trains again.
 
     Raises:
         NotFoundError: `path` does not exist.
     """
-    *_, verdict = iter_verification(path, options)
+    *_, verdict = iter_verification(path, public_key=public_key, replay=replay)
     assert isinstance(verdict, EvidenceVerdict)
     return verdict
 
 
 def iter_verification(
-    path: Path, options: VerifyOptions | None = None
+    path: Path, *, public_key: Path | None = None, replay: Replay | None = None
 ) -> Iterator[VerifyProgress | EvidenceVerdict]:
     """Yield the progress after every file and check, and finally the verdict.
 
     Raises:
         NotFoundError: `path` does not exist.
     """
-    manifest, name, checks = None, path.name, list[Check]()
+    manifest, name, checks, num_bytes = None, path.name, list[Check](), 0
     try:
         with open_bundle(path) as bundle:
-            manifest = yield from _with_progress(_checks(bundle, options or VerifyOptions()), bundle, checks)
             name = bundle.name
+            total_bytes = sum(size for path, size in bundle.sizes.items() if path not in UNLISTED_FILES)
+            for step in _checks(bundle, public_key, replay):
+                if isinstance(step, EvidenceManifest):
+                    manifest = step
+                    continue
+                if isinstance(step, Check):
+                    checks.append(step)
+                else:
+                    num_bytes += step
+                yield VerifyProgress(checks=tuple(checks), num_bytes=num_bytes, total_bytes=total_bytes)
     except DataError as error:
         problem = BundleProblem(detail=error.detail, next_step=error.next_step)
+        manifest, name = None, path.name
         checks = [check_of("container", path.name, [problem]), *skipped_checks()]
     yield EvidenceVerdict(
         passed=all(check.status != "failed" for check in checks),
@@ -88,55 +95,35 @@ def iter_verification(
     )
 
 
-_Steps = Generator[Check | int, None, EvidenceManifest | None]
-"""Yields each check and the size of each hashed file; returns the manifest."""
-
-
-def _with_progress(
-    steps: _Steps, bundle: Bundle, checks: list[Check]
-) -> Generator[VerifyProgress, None, EvidenceManifest | None]:
-    """Collect the checks and yield the progress after each step."""
-    num_bytes = 0
-    total_bytes = sum(size for path, size in bundle.sizes.items() if path not in UNLISTED_FILES)
-    while True:
-        try:
-            step = next(steps)
-        except StopIteration as end:
-            manifest: EvidenceManifest | None = end.value
-            return manifest
-        if isinstance(step, Check):
-            checks.append(step)
-        else:
-            num_bytes += step
-        yield VerifyProgress(checks=tuple(checks), num_bytes=num_bytes, total_bytes=total_bytes)
-
-
-def _checks(bundle: Bundle, options: VerifyOptions) -> _Steps:
+def _checks(
+    bundle: Bundle, public_key: Path | None, replay: Replay | None
+) -> Iterator[Check | int | EvidenceManifest]:
+    """Yield each check, the manifest if it is intact, and the size of each hashed file."""
     container = check_container(bundle)
     yield container
-    manifest, listed = read_manifest(bundle) if container.status == "passed" else (None, None)
-    if listed is not None:
+    manifest = None
+    if container.status == "passed":
+        manifest, listed = read_manifest(bundle)
         yield listed
     if manifest is None:
         yield from skipped_checks()
-        return None
+        return
+    yield manifest
     files = yield from check_files(bundle, manifest)
     yield files
-    others = [check_sums(bundle, manifest), check_signature(bundle, options.public_key)]
+    others = [check_sums(bundle, manifest), check_signature(bundle, public_key)]
     yield from others
     if any(check.status == "failed" for check in (files, *others)):
         yield from skipped_checks()
-        return manifest
-    content = []
+        return
+    has_failed = False
     for check in _content_checks(bundle, manifest):
-        content.append(check)
+        has_failed |= check.status == "failed"
         yield check
-    if options.replay is not None:
-        if any(check.status == "failed" for check in content):
-            yield skipped("replay", "not trained again: another check failed")
-        else:
-            yield options.replay(bundle, manifest)
-    return manifest
+    if replay is not None and has_failed:
+        yield skipped("replay", "not trained again: another check failed")
+    elif replay is not None:
+        yield replay(bundle, manifest)
 
 
 def _content_checks(bundle: Bundle, manifest: EvidenceManifest) -> Iterator[Check]:

@@ -13,9 +13,9 @@ from tunix_rt.base.terminal.output import counted, err, print_json, print_table,
 from tunix_rt.engines.planning.service import PlanProgress
 from tunix_rt.engines.planning.targets import LOCAL
 from tunix_rt.engines.planning.views import CompilingLine, duration
-from tunix_rt.kaggle.kernels import Pulled, Pushed, PushRequest, pull_kernel, push_kernel
+from tunix_rt.kaggle.kernels import pull_kernel, push_kernel
 from tunix_rt.kaggle.notebook import NotebookRequest, WrittenNotebook, write_notebook
-from tunix_rt.kaggle.preflight import CheckName, Preflight, PreflightRequest, run_preflight
+from tunix_rt.kaggle.preflight import CheckName, PreflightRequest, run_preflight
 from tunix_rt.kaggle.session import DEFAULT_HOURS, MACHINES
 from tunix_rt.runs.commands.train import SmokeSteps, resolve
 
@@ -42,31 +42,6 @@ def print_written(file: Path, written: WrittenNotebook, *, as_json: bool) -> Non
     if written.plan.target != LOCAL:
         size = f"{session.checkpoint_bytes / 1e9:.2f} GB"
         say(f"run in   {session.directory}, with checkpoints of about {size}")
-
-
-def print_preflight(found: Preflight) -> None:
-    """Print every check with its verdict."""
-    rows = [("ok" if check.passed else "FAILED", check.name, check.detail) for check in found.checks]
-    print_table(("", "check", "found"), rows, title=f"{found.recipe} on {found.target}")
-
-
-def print_pushed(pushed: Pushed, *, as_json: bool) -> None:
-    """Print a pushed notebook."""
-    if as_json:
-        print_json(pushed.to_json())
-        return
-    say(f"pushed   {pushed.url}")
-    say(f"next     tunix-rt kaggle pull {pushed.kernel} --wait")
-
-
-def print_pulled(pulled: Pulled, *, as_json: bool) -> None:
-    """Print the downloaded output."""
-    if as_json:
-        print_json(pulled.to_json())
-        return
-    say(f"pulled   {counted(len(pulled.files), 'file')} into {pulled.directory}")
-    for bundle in pulled.evidence:
-        say(f"next     tunix-rt evidence verify {bundle}")
 
 
 On = Annotated[
@@ -97,8 +72,7 @@ def notebook(
     ] = False,
     eval_set: Annotated[str, typer.Option(help="Eval set for the trained model.")] = "eval_v2",
     model: Annotated[
-        str | None,
-        typer.Option(metavar="kaggle:HANDLE", help="Kaggle handle of the recipe's model."),
+        str | None, typer.Option(metavar="kaggle:HANDLE", help="Kaggle handle of the recipe's model.")
     ] = None,
     data: Annotated[
         str | None,
@@ -115,8 +89,7 @@ def notebook(
         ),
     ] = None,
     to: Annotated[
-        Path | None,
-        typer.Option("--to", metavar="FILE", help="Default: RECIPE.ipynb, in this directory."),
+        Path | None, typer.Option("--to", metavar="FILE", help="Default: RECIPE.ipynb, in this directory.")
     ] = None,
     fast: Fast = False,
     as_json: JsonFlag = False,
@@ -171,11 +144,11 @@ def preflight(
     )
     with CompilingLine(err) as line:
         found = run_preflight(load_settings(), request, progress=PlanProgress(on_compiling=line.update))
-    print_json(found.to_json()) if as_json else print_preflight(found)
-    _raise_failed_check(found)
-
-
-def _raise_failed_check(found: Preflight) -> None:
+    if as_json:
+        print_json(found.to_json())
+    else:
+        rows = [("ok" if check.passed else "FAILED", check.name, check.detail) for check in found.checks]
+        print_table(("", "check", "found"), rows, title=f"{found.recipe} on {found.target}")
     for check in found.checks:
         if not check.passed:
             raise _ERRORS[check.name](check.detail, next_step=check.next_step or "")
@@ -199,15 +172,18 @@ def push(
     as_json: JsonFlag = False,
 ) -> None:
     """Push a private notebook to Kaggle and run it there."""
-    request = PushRequest(notebook, kernel, tuple(datasets or ()), tuple(models or ()))
-    print_pushed(push_kernel(request), as_json=as_json)
+    pushed = push_kernel(notebook, kernel, datasets or (), models or ())
+    if as_json:
+        print_json(pushed.to_json())
+        return
+    say(f"pushed   {pushed.url}")
+    say(f"next     tunix-rt kaggle pull {pushed.kernel} --wait")
 
 
 def pull(
     kernel: Kernel,
     to: Annotated[
-        Path | None,
-        typer.Option("--to", metavar="DIR", help="Directory for the output. Default: the slug."),
+        Path | None, typer.Option("--to", metavar="DIR", help="Directory for the output. Default: the slug.")
     ] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until the notebook has ended.")] = False,
     as_json: JsonFlag = False,
@@ -215,4 +191,9 @@ def pull(
     """Download the output of a notebook. Exit 1 when it failed; its log and output are downloaded first."""
     with err.status(f"downloading {kernel} from Kaggle"):
         pulled = pull_kernel(kernel, to, waits=wait)
-    print_pulled(pulled, as_json=as_json)
+    if as_json:
+        print_json(pulled.to_json())
+        return
+    say(f"pulled   {counted(len(pulled.files), 'file')} into {pulled.directory}")
+    for bundle in pulled.evidence:
+        say(f"next     tunix-rt evidence verify {bundle}")

@@ -5,9 +5,8 @@ import json
 import re
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +56,10 @@ def kaggle_errors(kernel: str) -> Iterator[None]:
         if status in _FORBIDDEN:
             raise _refused(kernel, str(error)) from error
         if status == _NOT_FOUND:
-            raise _unknown(kernel) from error
+            raise NotFoundError(
+                f"There is no notebook {kernel} on Kaggle.",
+                next_step="Take OWNER/SLUG from its URL: kaggle.com/code/OWNER/SLUG.",
+            ) from error
         raise KaggleError(f"Kaggle returned an error: {error}", next_step="Try again later.") from error
     except requests.RequestException as error:
         raise KaggleError(
@@ -75,27 +77,9 @@ def _refused(kernel: str, reason: str) -> InvalidInputError:
     )
 
 
-def _unknown(kernel: str) -> NotFoundError:
-    return NotFoundError(
-        f"There is no notebook {kernel} on Kaggle.",
-        next_step="Take OWNER/SLUG from its URL: kaggle.com/code/OWNER/SLUG.",
-    )
-
-
-POLL_S = 30.0
+_POLL_S = 30.0
 _UNFINISHED = ("QUEUED", "RUNNING", "NEW_SCRIPT", "CANCEL_REQUESTED")
 _REASON = re.compile(r"error: (.*?)(?:\\n|\n|\")")
-_EVIDENCE = "evidence.json"
-
-
-@dataclass(frozen=True)
-class PushRequest:
-    """A notebook and its address."""
-
-    notebook: Path
-    kernel: str
-    datasets: tuple[str, ...] = ()
-    models: tuple[str, ...] = ()
 
 
 class Pushed(Record):
@@ -116,81 +100,23 @@ class Pulled(Record):
     """Directories of the evidence bundles among them."""
 
 
-def push_kernel(request: PushRequest) -> Pushed:
-    """Send a notebook; Kaggle runs it.
+def push_kernel(
+    notebook: Path, kernel: str, datasets: Sequence[str] = (), models: Sequence[str] = ()
+) -> Pushed:
+    """Send a notebook to its address on Kaggle, which runs it with these datasets and models attached.
 
     Raises:
         InvalidInputError: It is not a notebook of ours, the address is malformed, or Kaggle denies access.
         KaggleError: Kaggle is unreachable or rejects it.
     """
-    metadata = _metadata(request)
+    metadata = _metadata(notebook, kernel, datasets, models)
     client = open_client()
     with tempfile.TemporaryDirectory(prefix="tunix-rt-kaggle-") as directory:
         folder = Path(directory)
-        (folder / metadata["code_file"]).write_bytes(request.notebook.read_bytes())
+        (folder / metadata["code_file"]).write_bytes(notebook.read_bytes())
         (folder / "kernel-metadata.json").write_text(json.dumps(metadata, indent=1), encoding="utf-8")
-        with kaggle_errors(request.kernel):
+        with kaggle_errors(kernel):
             answer = client.kernels_push(directory)
-    _check_push(request.kernel, answer)
-    return Pushed(kernel=request.kernel, url=answer.url, version=answer.version_number)
-
-
-def pull_kernel(kernel: str, to: Path | None, *, waits: bool, poll_s: float = POLL_S) -> Pulled:
-    """Fetch the output and the log of the last session of a notebook.
-
-    Raises:
-        KaggleError: It has not ended, or it failed; the output of a failed one is downloaded too.
-    """
-    slug = slug_of(kernel)
-    directory = to or Path(slug)
-    client = open_client()
-    status, message = _end_of(client, kernel, waits=waits, poll_s=poll_s)
-    with kaggle_errors(kernel):
-        files, _ = client.kernels_output(kernel, str(directory))
-    if status != "COMPLETE":
-        raise _failed(kernel, message or status.lower(), directory, log=directory / f"{slug}.log")
-    bundles = sorted(str(Path(file).parent) for file in files if Path(file).name == _EVIDENCE)
-    return Pulled(kernel=kernel, directory=str(directory), files=tuple(files), evidence=tuple(bundles))
-
-
-def _metadata(request: PushRequest) -> dict[str, Any]:
-    """The content of kernel-metadata.json. Kaggle derives the slug from the title."""
-    slug, ours = slug_of(request.kernel), _own_metadata(request.notebook)
-    shape = ours["machine_shape"]
-    return {
-        "id": request.kernel,
-        "title": slug.replace("-", " "),
-        "code_file": "notebook.ipynb",
-        "language": "python",
-        "kernel_type": "notebook",
-        "is_private": True,
-        "enable_gpu": shape.startswith("Nvidia"),
-        "enable_tpu": shape.startswith("Tpu"),
-        "enable_internet": True,
-        "dataset_sources": list(request.datasets),
-        "competition_sources": [],
-        "kernel_sources": ours["kernel_sources"],
-        "model_sources": list(request.models),
-        "machine_shape": shape or None,
-    }
-
-
-def _own_metadata(notebook: Path) -> dict[str, Any]:
-    try:
-        ours: dict[str, Any] = json.loads(notebook.read_bytes())["metadata"][METADATA_KEY]
-    except FileNotFoundError as error:
-        raise InvalidInputError(
-            f"There is no notebook {notebook}.", next_step="Write it with tunix-rt kaggle notebook RECIPE."
-        ) from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise InvalidInputError(
-            f"{notebook} is not a notebook that tunix-rt wrote.",
-            next_step="Write it with tunix-rt kaggle notebook RECIPE.",
-        ) from error
-    return ours
-
-
-def _check_push(kernel: str, answer: Any) -> None:
     kinds = ("dataset", "competition", "kernel", "model")
     refused = [source for kind in kinds for source in getattr(answer, f"invalid_{kind}_sources") or ()]
     if answer.error or refused:
@@ -199,33 +125,75 @@ def _check_push(kernel: str, answer: Any) -> None:
             f"Kaggle rejected {kernel}: {reason}",
             next_step="Check the slug, and the datasets, models and notebooks that it uses.",
         )
+    return Pushed(kernel=kernel, url=answer.url, version=answer.version_number)
 
 
-def _end_of(client: Any, kernel: str, *, waits: bool, poll_s: float) -> tuple[str, str]:
-    """How the last session ended, and Kaggle's message."""
+def pull_kernel(kernel: str, to: Path | None, *, waits: bool) -> Pulled:
+    """Fetch the output and the log of the last session of a notebook.
+
+    Raises:
+        KaggleError: It has not ended, or it failed; the output of a failed one is downloaded too.
+    """
+    slug = slug_of(kernel)
+    directory = to or Path(slug)
+    client = open_client()
     while True:
         with kaggle_errors(kernel):
             answer = client.kernels_status(kernel)
         status: str = answer.status.name
         if status not in _UNFINISHED:
-            return status, answer.failure_message or ""
+            break
         if not waits:
             raise KaggleError(
                 f"The notebook {kernel} has not ended: {status.lower()}.",
                 next_step="Add --wait, or pull again later.",
             )
-        time.sleep(poll_s)
-
-
-def _failed(kernel: str, message: str, directory: Path, *, log: Path) -> KaggleError:
-    log_text = log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""
-    if OUT_OF_TIME_TEXT in log_text:
-        return KaggleError(
-            f"The session of {kernel} ran out of time; its checkpoints are in {directory}.",
-            next_step=f"Continue: tunix-rt kaggle notebook RECIPE --continue {kernel}, then push it.",
+        time.sleep(_POLL_S)
+    with kaggle_errors(kernel):
+        files, _ = client.kernels_output(kernel, str(directory))
+    if status != "COMPLETE":
+        log = directory / f"{slug}.log"
+        log_text = log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""
+        if OUT_OF_TIME_TEXT in log_text:
+            raise KaggleError(
+                f"The session of {kernel} ran out of time; its checkpoints are in {directory}.",
+                next_step=f"Continue: tunix-rt kaggle notebook RECIPE --continue {kernel}, then push it.",
+            )
+        reasons = _REASON.findall(log_text)
+        raise KaggleError(
+            f"The notebook {kernel} failed on Kaggle: "
+            f"{reasons[-1] if reasons else answer.failure_message or status.lower()}",
+            next_step=f"See {log.name} in {directory} for its output.",
         )
-    reasons = _REASON.findall(log_text)
-    return KaggleError(
-        f"The notebook {kernel} failed on Kaggle: {reasons[-1] if reasons else message}",
-        next_step=f"See {log.name} in {directory} for its output.",
-    )
+    bundles = sorted(str(Path(file).parent) for file in files if Path(file).name == "evidence.json")
+    return Pulled(kernel=kernel, directory=str(directory), files=tuple(files), evidence=tuple(bundles))
+
+
+def _metadata(notebook: Path, kernel: str, datasets: Sequence[str], models: Sequence[str]) -> dict[str, Any]:
+    """The content of kernel-metadata.json. Kaggle derives the slug from the title."""
+    slug, next_step = slug_of(kernel), "Write it with tunix-rt kaggle notebook RECIPE."
+    try:
+        ours: dict[str, Any] = json.loads(notebook.read_bytes())["metadata"][METADATA_KEY]
+    except FileNotFoundError as error:
+        raise InvalidInputError(f"There is no notebook {notebook}.", next_step=next_step) from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise InvalidInputError(
+            f"{notebook} is not a notebook that tunix-rt wrote.", next_step=next_step
+        ) from error
+    shape = ours["machine_shape"]
+    return {
+        "id": kernel,
+        "title": slug.replace("-", " "),
+        "code_file": "notebook.ipynb",
+        "language": "python",
+        "kernel_type": "notebook",
+        "is_private": True,
+        "enable_gpu": shape.startswith("Nvidia"),
+        "enable_tpu": shape.startswith("Tpu"),
+        "enable_internet": True,
+        "dataset_sources": list(datasets),
+        "competition_sources": [],
+        "kernel_sources": ours["kernel_sources"],
+        "model_sources": list(models),
+        "machine_shape": shape or None,
+    }

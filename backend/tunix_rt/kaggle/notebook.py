@@ -3,7 +3,7 @@
 import json
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
@@ -37,39 +37,11 @@ def slug_of(kernel: str) -> str:
     return kernel.partition("/")[2]
 
 
-@dataclass(frozen=True)
-class Cell:
-    """A notebook cell."""
-
-    id: str
-    """Unique; letters, digits and dashes."""
-    kind: Literal["markdown", "code"]
-    text: str
-
-
-def notebook_text(cells: Sequence[Cell], metadata: dict[str, Any]) -> str:
-    """The JSON of a notebook file."""
-    notebook = {
-        "cells": [_cell(cell) for cell in cells],
-        "metadata": {
-            "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
-            "language_info": {"name": "python"},
-            **metadata,
-        },
-        "nbformat": 4,
-        "nbformat_minor": 5,
-    }
-    return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
-
-
-def _cell(cell: Cell) -> dict[str, Any]:
-    shared = {
-        "cell_type": cell.kind,
-        "id": cell.id,
-        "metadata": {},
-        "source": cell.text.splitlines(keepends=True),
-    }
-    return shared if cell.kind == "markdown" else shared | {"execution_count": None, "outputs": []}
+def _cell(name: str, kind: Literal["markdown", "code"], text: str) -> dict[str, Any]:
+    """A notebook cell; its id has only letters, digits and dashes."""
+    lines = text.splitlines(keepends=True)
+    shared = {"cell_type": kind, "id": name, "metadata": {}, "source": lines}
+    return shared if kind == "markdown" else shared | {"execution_count": None, "outputs": []}
 
 
 # IPython raises when a script of this magic exits with a non-zero code, which stops the notebook.
@@ -103,97 +75,57 @@ class NotebookRequest:
 
 
 @dataclass(frozen=True)
-class Stage:
-    """One step of the session."""
-
-    title: str
-    why: str
-    code: str
-
-    def cells(self) -> tuple[Cell, Cell]:
-        """A heading and the command."""
-        name = self.title.lower().replace(" ", "-")
-        heading = Cell(f"{name}-heading", "markdown", f"## {self.title}\n\n{self.why}")
-        return heading, Cell(name, "code", self.code)
-
-
-def stages(request: NotebookRequest, session: SessionPlan, dataset: str) -> Iterator[Stage]:
-    """The stages of a session that trains on a dataset."""
-    build = _Commands(request, session)
-    yield Stage("Install", "The package, with JAX for this accelerator.", build.install())
-    yield Stage("Recipe", "The recipe to train, embedded in the notebook.", build.recipe())
-    if request.data_file is not None:
-        yield Stage("Data", "The rows of the recipe's dataset.", build.data(dataset))
-    if request.continues_from is not None:
-        yield Stage("Go on", "The checkpoints of the previous session.", build.fetch())
-    yield Stage("Doctor", "Devices, engines, home and disk of this machine.", build.doctor())
-    yield Stage("Preflight", "Whether the machine matches the plan and the recipe fits.", build.preflight())
-    yield Stage("Smoke", "Two steps of a tiny model, to check that everything works.", build.smoke())
-    yield Stage("Training", _training_text(session), build.training())
-    yield Stage("Evaluation", "Scores of the model, with every completion.", build.evaluation())
-    yield Stage("Evidence", "Packed, verified, and kept with the weights.", build.evidence())
-
-
-def _training_text(session: SessionPlan) -> str:
-    return (
-        f"Stops by itself within {_duration(session.stop_after_s)}. Exit code 7 means out of time: all state "
-        "is saved, and the next session continues from there."
-    )
-
-
-@dataclass(frozen=True)
-class _Commands:
-    """The command of each stage."""
+class _Stages:
+    """The steps of a session that trains on a dataset: title, purpose and command of each."""
 
     request: NotebookRequest
     session: SessionPlan
 
-    def install(self) -> str:
-        extras = machine_of(self.request.target).extra + (",kaggle" if self.request.model else "")
-        package = self.request.package or f"tunix-rt[{extras}]=={__version__}"
-        return _shell("pip", "install", "--quiet", package)
+    def before_training(self, dataset: str) -> Iterator[tuple[str, str, str]]:
+        request = self.request
+        extras = machine_of(request.target).extra + (",kaggle" if request.model else "")
+        package = request.package or f"tunix-rt[{extras}]=={__version__}"
+        install = _shell("pip", "install", "--quiet", package)
+        yield "Install", "The package, with JAX for this accelerator.", install
+        recipe = f"%%writefile {self._recipe_file}\n{request.recipe_text.rstrip()}"
+        yield "Recipe", "The recipe to train, embedded in the notebook.", recipe
+        if request.data_file is not None:
+            name, _, version = dataset.rpartition("-")
+            key = ["--name", name, "--version", version]
+            ingest = _shell("tunix-rt", "data", "ingest", request.data_file, *key)
+            yield "Data", "The rows of the recipe's dataset.", ingest
+        if request.continues_from is not None:
+            before = str(INPUT / slug_of(request.continues_from) / "runs")
+            fetch = _shell("cp", "--recursive", before, str(self._directory))
+            yield "Go on", "The checkpoints of the previous session.", fetch
+        doctor = _shell("tunix-rt", "doctor")
+        yield "Doctor", "Devices, engines, home and disk of this machine.", doctor
+        more = ["--on", request.target, "--hours", f"{request.hours:g}"]
+        more += ["--sessions", str(self.session.num_sessions), *self._limits_and_sets]
+        more += ["--fast"] if request.is_smoke else []
+        preflight = _shell("tunix-rt", "kaggle", "preflight", self._recipe_file, *more)
+        yield "Preflight", "Whether the machine matches the plan and the recipe fits.", preflight
 
-    def recipe(self) -> str:
-        return f"%%writefile {self._recipe_file}\n{self.request.recipe_text.rstrip()}"
-
-    def data(self, dataset: str) -> str:
-        name, _, version = dataset.rpartition("-")
-        more = ["--name", name, "--version", version]
-        return _shell("tunix-rt", "data", "ingest", self.request.data_file or "", *more)
-
-    def fetch(self) -> str:
-        before = INPUT / slug_of(self.request.continues_from or "")
-        return _shell("cp", "--recursive", str(before / "runs"), str(self._directory))
-
-    def doctor(self) -> str:
-        return _shell("tunix-rt", "doctor")
-
-    def preflight(self) -> str:
-        more = ["--on", self.request.target, "--hours", f"{self.request.hours:g}"]
-        more += ["--sessions", str(self.session.num_sessions), *self._limits, *self._sets]
-        more += ["--fast"] if self.request.is_smoke else []
-        return _shell("tunix-rt", "kaggle", "preflight", self._recipe_file, *more)
-
-    def smoke(self) -> str:
+    def from_smoke_run(self) -> Iterator[tuple[str, str, str]]:
+        device = ["--engine", "jax", "--device", machine_of(self.request.target).device]
         more = ["--smoke-steps", str(_SMOKE_STEPS), "--set", f"training.batch_size={_SMOKE_ROWS}"]
-        return _shell("tunix-rt", "train", "smoke_tiny", *self._device, *more)
-
-    def training(self) -> str:
-        more = ["--resume", "--stop-after", _duration(self.session.stop_after_s), *self._limits, *self._sets]
+        smoke = _shell("tunix-rt", "train", "smoke_tiny", *device, *more)
+        yield "Smoke", "Two steps of a tiny model, to check that everything works.", smoke
+        run, stop_after = str(self._directory / "runs" / "full"), _duration(self.session.stop_after_s)
+        more = ["--output", run, "--resume", "--stop-after", stop_after, *self._limits_and_sets]
         if self.session.save_every_steps is not None:
             more += ["--set", f"output.save_every_steps={self.session.save_every_steps}"]
-        return _shell(
-            "tunix-rt", "train", self._recipe_file, *self._device, "--output", self._run("full"), *more
+        why = (
+            f"Stops by itself within {stop_after}. Exit code 7 means out of time: all state "
+            "is saved, and the next session continues from there."
         )
-
-    def evaluation(self) -> str:
+        yield "Training", why, _shell("tunix-rt", "train", self._recipe_file, *device, *more)
         more = ["--limit", "4", "--max-new-tokens", "32"] if self.request.is_smoke else []
-        evalset = ["--eval-set", self.request.eval_set]
-        return _shell("tunix-rt", "eval", self._run("full"), *evalset, *self._device, *more)
-
-    def evidence(self) -> str:
-        to = str(self._kept / "evidence")
-        return _shell("tunix-rt", "evidence", "pack", self._run("full"), "--with-model", "--to", to)
+        evaluation = _shell("tunix-rt", "eval", run, "--eval-set", self.request.eval_set, *device, *more)
+        yield "Evaluation", "Scores of the model, with every completion.", evaluation
+        kept = PurePosixPath() if self.request.target == LOCAL else WORKING
+        pack = _shell("tunix-rt", "evidence", "pack", run, "--with-model", "--to", str(kept / "evidence"))
+        yield "Evidence", "Packed, verified, and kept with the weights.", pack
 
     @property
     def _recipe_file(self) -> str:
@@ -204,24 +136,10 @@ class _Commands:
         return PurePosixPath() if self.request.target == LOCAL else self.session.directory
 
     @property
-    def _kept(self) -> PurePosixPath:
-        return PurePosixPath() if self.request.target == LOCAL else WORKING
-
-    def _run(self, name: str) -> str:
-        return str(self._directory / "runs" / name)
-
-    @property
-    def _device(self) -> list[str]:
-        return ["--engine", "jax", "--device", machine_of(self.request.target).device]
-
-    @property
-    def _limits(self) -> list[str]:
-        return ["--smoke-steps", str(_SMOKE_STEPS)] if self.request.is_smoke else []
-
-    @property
-    def _sets(self) -> list[str]:
+    def _limits_and_sets(self) -> list[str]:
+        limits = ["--smoke-steps", str(_SMOKE_STEPS)] if self.request.is_smoke else []
         model = (f"model.name={self.request.model}",) if self.request.model else ()
-        return [word for change in (*self.request.sets, *model) for word in ("--set", change)]
+        return [*limits, *(word for change in (*self.request.sets, *model) for word in ("--set", change))]
 
 
 def _shell(*words: str) -> str:
@@ -280,17 +198,23 @@ def write_notebook(
     if not plan.fits:
         raise DoesNotFitError(plan.reason, next_step=f"{advice_of(plan)}The notebook was not written.")
     session = plan_session(recipe, plan, request.hours * 3600)
-    cells = [Cell("title", "markdown", _headline(request))]
-    cells += [cell for stage in stages(request, session, dataset) for cell in stage.cells()]
+    cells = [_cell("title", "markdown", _headline(request))]
+    stages = _Stages(request, session)
+    for title, why, code in (*stages.before_training(dataset), *stages.from_smoke_run()):
+        name = title.lower().replace(" ", "-")
+        cells += [_cell(f"{name}-heading", "markdown", f"## {title}\n\n{why}"), _cell(name, "code", code)]
     metadata = {
+        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+        "language_info": {"name": "python"},
         METADATA_KEY: {
             "recipe": request.recipe_name,
             "target": request.target,
             "machine_shape": machine.machine_shape or "",
             "kernel_sources": [request.continues_from] if request.continues_from else [],
-        }
+        },
     }
-    return WrittenNotebook(notebook_text(cells, metadata), plan, session)
+    notebook = {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
+    return WrittenNotebook(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", plan, session)
 
 
 def _dataset_there(recipe: Recipe, request: NotebookRequest) -> str:

@@ -11,7 +11,7 @@ from tunix_rt.engines.planning.service import PlanOptions, PlanProgress, plan_re
 from tunix_rt.engines.planning.targets import GIB, LOCAL, Target, find_target, target_of_device_kind
 from tunix_rt.engines.planning.types import Plan
 from tunix_rt.engines.select import ProbeAnswer, probe
-from tunix_rt.engines.types import DeviceReport, EngineName, Platform
+from tunix_rt.engines.types import EngineName, Platform
 from tunix_rt.kaggle.session import sessions_needed, training_seconds
 from tunix_rt.recipes.types import Recipe
 
@@ -85,10 +85,11 @@ def _checks(
     yield (devices := device_check(target, answer))
     if not devices.passed or answer.device is None:
         return
+    measured_bytes = answer.device.memory_bytes
+    if target.name != LOCAL and measured_bytes is not None and measured_bytes < target.memory_bytes:
+        target = replace(target, memory_bytes=measured_bytes, memory_source="what the device reports")
     options = PlanOptions(is_fast=request.is_fast, session_seconds=request.session_s)
-    plan = plan_recipe(
-        settings, request.recipe, _with_measured_memory(target, answer.device), options, progress
-    )
+    plan = plan_recipe(settings, request.recipe, target, options, progress)
     yield memory_check(plan)
     yield session_check(plan, request.session_s, request.num_sessions)
 
@@ -99,50 +100,41 @@ def device_check(target: Target, answer: ProbeAnswer) -> PreflightCheck:
     planned = f"{target.num_devices} x {target.device_kind}"
     if device is None:
         problem = answer.problem.detail if answer.problem is not None else "no device answered"
-        return _failed("devices", f"{planned} planned, none found: {problem}", _WRONG_MACHINE)
+        return _check("devices", f"{planned} planned, none found: {problem}", _WRONG_MACHINE)
     found = f"{device.num_devices} x {device.kind}"
     if target.name == LOCAL:
-        return PreflightCheck(name="devices", passed=True, detail=f"{found}, any device is accepted")
+        return _check("devices", f"{found}, any device is accepted")
     known = target_of_device_kind(device.kind)
     is_kind = known is not None and known.device_kind == target.device_kind
     if not is_kind or device.num_devices < target.num_devices:
-        return _failed("devices", f"{planned} planned, {found} found", _WRONG_MACHINE)
-    return PreflightCheck(name="devices", passed=True, detail=f"{found}, as planned")
+        return _check("devices", f"{planned} planned, {found} found", _WRONG_MACHINE)
+    return _check("devices", f"{found}, as planned")
 
 
 def memory_check(plan: Plan) -> PreflightCheck:
     """Whether a step fits the memory of the available devices."""
-    figures = (
-        f"{plan.per_device_bytes / GIB:.2f} of {plan.limit_bytes / GIB:.2f} GiB per device, {plan.source}"
-    )
-    if plan.fits:
-        return PreflightCheck(name="memory", passed=True, detail=figures)
-    return _failed("memory", figures, advice_of(plan).strip() or "Use a smaller model or a larger machine.")
+    used, limit = plan.per_device_bytes / GIB, plan.limit_bytes / GIB
+    advice = None if plan.fits else advice_of(plan).strip() or "Use a smaller model or a larger machine."
+    detail = f"{used:.2f} of {limit:.2f} GiB per device, {plan.source}"
+    return _check("memory", detail, advice)
 
 
 def session_check(plan: Plan, session_s: float, num_sessions: int) -> PreflightCheck:
     """Whether the training takes no more sessions than planned."""
     if plan.total_seconds is None:
-        detail = "its duration is unknown; it stops in time and can be resumed"
-        return PreflightCheck(name="session", passed=True, detail=detail)
+        return _check("session", "its duration is unknown; it stops in time and can be resumed")
     hours = plan.total_seconds / 3600
     detail = f"about {hours:.2f} h of training, {training_seconds(session_s) / 3600:.2f} h per session"
     needed = sessions_needed(plan, session_s)
     if needed <= num_sessions:
-        return PreflightCheck(name="session", passed=True, detail=detail)
-    return _failed(
+        return _check("session", detail)
+    return _check(
         "session",
         f"{detail}: {needed} sessions, {num_sessions} planned",
         f"Add --sessions {needed} if that is intended, or train fewer steps or a smaller model.",
     )
 
 
-def _with_measured_memory(target: Target, device: DeviceReport) -> Target:
-    """The target with the memory that its devices report, if that is less."""
-    if target.name == LOCAL or device.memory_bytes is None or device.memory_bytes >= target.memory_bytes:
-        return target
-    return replace(target, memory_bytes=device.memory_bytes, memory_source="what the device reports")
-
-
-def _failed(name: CheckName, detail: str, next_step: str) -> PreflightCheck:
-    return PreflightCheck(name=name, passed=False, detail=detail, next_step=next_step)
+def _check(name: CheckName, detail: str, next_step: str | None = None) -> PreflightCheck:
+    """A check that failed if there is a next step."""
+    return PreflightCheck(name=name, passed=next_step is None, detail=detail, next_step=next_step)

@@ -86,8 +86,13 @@ def plan_session(recipe: Recipe, plan: Plan, session_s: float) -> SessionPlan:
     Example:
         9 hours -> 15 minutes before, 8 h 15 min of training at most, 30 minutes after
     """
-    stop_after_s = training_seconds(session_s)
-    checkpoint_bytes = estimated_checkpoint_bytes(recipe, plan)
+    # A checkpoint has the trained weights and the optimizer state; adapters are half as large as their two
+    # moments.
+    state = plan.components["optimizer_state"]
+    num_shards = plan.mesh["fsdp"] * plan.mesh["tensor"]
+    checkpoint_bytes = num_shards * state * 3 // 2
+    if recipe.training.mode == "full":
+        checkpoint_bytes = num_shards * (plan.components["weights"] + state)
     num_kept = recipe.output.keep_checkpoints + _MORE_CHECKPOINTS
     is_kept = num_kept * checkpoint_bytes <= KEPT_BYTES
     num_sessions = sessions_needed(plan, session_s)
@@ -97,11 +102,15 @@ def plan_session(recipe: Recipe, plan: Plan, session_s: float) -> SessionPlan:
             f"{checkpoint_bytes / 1e9:.1f} GB do not fit the {KEPT_BYTES / 1e9:.0f} GB that Kaggle keeps.",
             next_step="Train adapters (--set training.mode=lora), fewer steps, or a smaller model.",
         )
+    # The steps in `SAVE_EVERY_S`, unless the training is shorter or the recipe saves at least as often.
+    most = max(1, int(SAVE_EVERY_S / plan.step_seconds))
+    own = recipe.output.save_every_steps
+    is_short = plan.num_steps is not None and plan.num_steps <= most
     return SessionPlan(
         session_s=session_s,
-        stop_after_s=stop_after_s,
+        stop_after_s=training_seconds(session_s),
         num_sessions=num_sessions,
-        save_every_steps=_save_every_steps(recipe, plan),
+        save_every_steps=None if is_short or (own is not None and own <= most) else most,
         checkpoint_bytes=checkpoint_bytes,
         directory=WORKING if is_kept else TEMPORARY,
     )
@@ -117,21 +126,3 @@ def training_seconds(session_s: float) -> int:
 def sessions_needed(plan: Plan, session_s: float) -> int:
     """How many sessions the training takes; 1 if its duration is unknown."""
     return max(1, math.ceil((plan.total_seconds or 0.0) / training_seconds(session_s)))
-
-
-def estimated_checkpoint_bytes(recipe: Recipe, plan: Plan) -> int:
-    """Approximate size of a checkpoint: trained weights and optimizer state."""
-    num_shards = plan.mesh["fsdp"] * plan.mesh["tensor"]
-    state = plan.components["optimizer_state"]
-    if recipe.training.mode == "full":
-        return num_shards * (plan.components["weights"] + state)
-    # Adapters are half as large as their two moments.
-    return num_shards * state * 3 // 2
-
-
-def _save_every_steps(recipe: Recipe, plan: Plan) -> int | None:
-    """The steps in `SAVE_EVERY_S`, unless the recipe saves at least as often."""
-    most = max(1, int(SAVE_EVERY_S / plan.step_seconds))
-    own = recipe.output.save_every_steps
-    is_short = plan.num_steps is not None and plan.num_steps <= most
-    return None if is_short or (own is not None and own <= most) else most

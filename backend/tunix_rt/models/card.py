@@ -1,7 +1,7 @@
 """The model card (README.md) of a version."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from tunix_rt.base.home import Home
@@ -42,7 +42,11 @@ def model_card(
         base_on_hub: hub id of the base model, if it comes from the hub.
     """
     kind = kind or version.kind
-    scored = _newest_of_each(evaluations)
+    newest: dict[tuple[str, str], EvaluationSummary] = {}
+    for evaluation in evaluations:
+        if evaluation.primary_score is not None:
+            newest.setdefault((evaluation.evalset, evaluation.fingerprint), evaluation)
+    scored = list(newest.values())
     sections = (
         _header(version, kind, scored, base_on_hub),
         f"# {version.model}, version {version.version}",
@@ -54,14 +58,6 @@ def model_card(
         *([f"## Notes\n\n{version.notes}"] if version.notes else []),
     )
     return "\n\n".join(sections) + "\n"
-
-
-def _newest_of_each(evaluations: Iterable[EvaluationSummary]) -> list[EvaluationSummary]:
-    newest: dict[tuple[str, str], EvaluationSummary] = {}
-    for evaluation in evaluations:
-        if evaluation.primary_score is not None:
-            newest.setdefault((evaluation.evalset, evaluation.fingerprint), evaluation)
-    return list(newest.values())
 
 
 def _header(
@@ -133,14 +129,24 @@ def _scores(scored: Sequence[EvaluationSummary]) -> str:
         )
         for one in scored
     ]
-    note = "Scores with different protocols are not comparable."
-    return f"{_table(head, rows)}\n\n{note}"
+    lines = ("| " + " | ".join(map(_inline, line)) + " |" for line in (head, ["---"] * len(head), *rows))
+    return "\n".join(lines) + "\n\nScores with different protocols are not comparable."
 
 
 def _training(lineage: ModelLineage) -> str:
-    figures = lineage.figures
+    figures, base, code = lineage.figures, None, None
+    if lineage.base is not None:
+        base, revision = lineage.base.name, lineage.base.revision
+        base += "" if revision is None else f" at {revision}"
+        if lineage.base.weights == "random":
+            how = f"seed {lineage.base.seed}, initialized by the {lineage.base.drawn_by} engine"
+            base = f"{lineage.base.name}, from random weights ({how})"
+    if lineage.tunix_rt_version is not None:
+        dirty = " with uncommitted changes" if lineage.is_dirty else ""
+        commit = "" if lineage.commit is None else f", commit {lineage.commit[:12]}{dirty}"
+        code = f"tunix-rt {lineage.tunix_rt_version}{commit}"
     facts: dict[str, object | None] = {
-        "Base model": None if lineage.base is None else _base(lineage),
+        "Base model": base,
         "Registered parent": lineage.parent,
         "Dataset": None if lineage.dataset is None else f"{lineage.dataset} (`{lineage.dataset_hash}`)",
         "Run": lineage.run_id,
@@ -150,29 +156,11 @@ def _training(lineage: ModelLineage) -> str:
         "Final loss": None if figures is None else figures.final_loss,
         "Validation loss": None if figures is None else figures.validation_loss,
         "Engine": lineage.engine,
-        "Code": _code(lineage),
+        "Code": code,
         "Finished": None if lineage.trained_at is None else f"{lineage.trained_at:%Y-%m-%d}",
     }
     known = [f"- {name}: {_inline(value)}" for name, value in facts.items() if value is not None]
     return "\n".join(known) or "Unknown: it was registered from a directory."
-
-
-def _base(lineage: ModelLineage) -> str:
-    assert lineage.base is not None
-    base = lineage.base
-    if base.weights == "random":
-        return (
-            f"{base.name}, from random weights (seed {base.seed}, initialized by the {base.drawn_by} engine)"
-        )
-    return base.name if base.revision is None else f"{base.name} at {base.revision}"
-
-
-def _code(lineage: ModelLineage) -> str | None:
-    if lineage.tunix_rt_version is None:
-        return None
-    dirty = " with uncommitted changes" if lineage.is_dirty else ""
-    commit = "" if lineage.commit is None else f", commit {lineage.commit[:12]}{dirty}"
-    return f"tunix-rt {lineage.tunix_rt_version}{commit}"
 
 
 def _loading(version: ModelVersion, kind: ModelKind, base_on_hub: str | None) -> str:
@@ -201,11 +189,6 @@ def _loading(version: ModelVersion, kind: ModelKind, base_on_hub: str | None) ->
 def _python(library: str, lines: Sequence[str]) -> str:
     code = "\n".join(lines)
     return f"With {library}:\n\n```python\n{code}\n```"
-
-
-def _table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(_inline(value) for value in line) + " |" for line in lines)
 
 
 def _inline(value: object) -> str:

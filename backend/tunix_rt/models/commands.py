@@ -20,17 +20,10 @@ from tunix_rt.engines.types import DeviceName, DeviceRequest, EngineName
 from tunix_rt.models.card import card_of
 from tunix_rt.models.export import ExportRequest, OnStage, export_directory, export_zip, require_exportable
 from tunix_rt.models.find import model_detail, resolve
-from tunix_rt.models.register import (
-    Registration,
-    parse_annotations,
-    register_directory,
-    register_run,
-    register_run_dir,
-)
+from tunix_rt.models.register import parse_annotations, register_directory, register_run, run_by_id_or_path
 from tunix_rt.models.service import (
     collect_garbage,
     remove_model,
-    remove_tag,
     remove_version,
     set_alias,
     set_notes,
@@ -39,14 +32,7 @@ from tunix_rt.models.service import (
     verify_versions,
 )
 from tunix_rt.models.store import ModelRepository, evaluations_of
-from tunix_rt.models.types import (
-    ExportForm,
-    ExportReport,
-    ModelVersion,
-    VersionAnnotations,
-    is_reference,
-    parse_reference,
-)
+from tunix_rt.models.types import ExportForm, ExportReport, is_reference, parse_reference
 from tunix_rt.models.views import print_model, print_models, print_report, print_version, size_text
 from tunix_rt.recipes.load import load_recipe
 from tunix_rt.recipes.types import FloatFormat
@@ -95,15 +81,12 @@ def run_export(
     require_exportable(request)
     if request.form == "zip":
         return export_zip(home, request)
-    choice = chosen_engine(requested, request.device.name, resumed=_required_engine(request.version))
+    # Only the engine that initialized the random weights under an adapter can do so again.
+    base = request.version.lineage.base
+    name = base.drawn_by if request.version.kind == "adapter" and base is not None else None
+    required = next((engine for engine in get_args(EngineName) if engine == name), None)
+    choice = chosen_engine(requested, request.device.name, resumed=required)
     return export_directory(home, load_engine(choice), request, on_stage)
-
-
-def _required_engine(version: ModelVersion) -> EngineName | None:
-    """The only engine that can initialize the random weights under an adapter."""
-    base = version.lineage.base
-    name = base.drawn_by if version.kind == "adapter" and base is not None else None
-    return next((engine for engine in get_args(EngineName) if engine == name), None)
 
 
 def export_checkpoint(
@@ -143,8 +126,7 @@ TagPairs = Annotated[
     list[str] | None, typer.Option("--tag", metavar="NAME=VALUE", help="A tag of the version; repeatable.")
 ]
 Aliases = Annotated[
-    list[str] | None,
-    typer.Option("--alias", metavar="ALIAS", help="Alias of the version; repeatable."),
+    list[str] | None, typer.Option("--alias", metavar="ALIAS", help="Alias of the version; repeatable.")
 ]
 Limit = Annotated[int, typer.Option(min=1, max=1000, help="Number of models to show.")]
 Offset = Annotated[int, typer.Option(min=0, help="Number of models to skip.")]
@@ -173,20 +155,16 @@ def show(
         if card:
             say(card_of(home, resolve(home, model)))
         elif is_reference(model):
-            _show_version(home, model, as_json=as_json)
+            version = resolve(home, model)
+            evaluations = evaluations_of(home.database, version)
+            if as_json:
+                shown = [evaluation.to_json() for evaluation in evaluations]
+                print_json({**version.to_json(), "evaluations": shown})
+            else:
+                print_version(version, evaluations)
         else:
             detail = model_detail(home, model)
             print_json(detail.to_json()) if as_json else print_model(detail)
-
-
-def _show_version(home: Home, model: str, *, as_json: bool) -> None:
-    version = resolve(home, model)
-    evaluations = evaluations_of(home.database, version)
-    if as_json:
-        shown = [evaluation.to_json() for evaluation in evaluations]
-        print_json({**version.to_json(), "evaluations": shown})
-    else:
-        print_version(version, evaluations)
 
 
 def register(
@@ -203,7 +181,16 @@ def register(
     """Register the weights of a successful run, of one of its checkpoints, or of a directory."""
     annotations = parse_annotations(label, notes, dict(map(_parse_tag, tag or [])))
     with opened_home() as home:
-        done = _register(home, name, run, step, directory, annotations)
+        if run is not None and directory is None:
+            run_dir = run_by_id_or_path(home.settings, run)
+            done = register_run(home, name, run_dir, step=step, annotations=annotations)
+        elif directory is not None and run is None and step is None:
+            done = register_directory(home, name, directory.absolute(), annotations=annotations)
+        else:
+            raise InvalidInputError(
+                "Name either a run or a directory to register.",
+                next_step="Add --run RUN (and --step N for a checkpoint), or --directory DIR.",
+            )
         version = done.version
         for one in alias or []:
             version = set_alias(home, version.reference, one)
@@ -215,28 +202,6 @@ def register(
     say(f"content {version.content_hash}")
     if not version.aliases:
         say(f"next: tunix-rt models alias {version.reference} champion")
-
-
-def _register(
-    home: Home,
-    name: str,
-    run: str | None,
-    step: int | None,
-    directory: Path | None,
-    annotations: VersionAnnotations,
-) -> Registration:
-    if (run is None) == (directory is None) or (step is not None and run is None):
-        raise InvalidInputError(
-            "Name either a run or a directory to register.",
-            next_step="Add --run RUN (and --step N for a checkpoint), or --directory DIR.",
-        )
-    if directory is not None:
-        return register_directory(home, name, directory.absolute(), annotations=annotations)
-    assert run is not None
-    run_dir = RunDir(Path(run).absolute())
-    if run_dir.recipe.is_file():
-        return register_run_dir(home, name, run_dir, step=step, annotations=annotations)
-    return register_run(home, name, run, step=step, annotations=annotations)
 
 
 def alias(
@@ -276,7 +241,7 @@ def tag(
         for name, value in map(_parse_tag, pairs or []):
             version = set_tag(home, version.reference, name, value)
         for name in remove or []:
-            version = remove_tag(home, version.reference, name)
+            version = ModelRepository(home.database).remove_tag(parse_reference(version.reference), name)
     if as_json:
         print_json(version.to_json())
     else:
@@ -325,11 +290,11 @@ def rm(
 ) -> None:
     """Remove a version or a model. Refused while an alias, a baseline or a trained model depends on it."""
     with opened_home() as home:
-        if is_reference(model):
-            removed = [remove_version(home, parse_reference(model)).reference]
-        else:
+        if not is_reference(model):
             versions = remove_model(home, model, with_versions=all_versions)
-            removed = [version.reference for version in versions] or [model]
+        else:
+            versions = (remove_version(home, parse_reference(model)),)
+    removed = [version.reference for version in versions] or [model]
     if as_json:
         print_json({"removed": removed})
     else:

@@ -98,8 +98,14 @@ def export_zip(home: Home, request: ExportRequest) -> ExportReport:
     with write_atomically(request.output, what="writing the archive") as file:
         file.writelines(zip_chunks(home, request.version))
     tree = ModelStore(home.settings.models_dir).tree(request.version.content_hash)
-    found = read_archive_tree(request.output, tree)
-    report = _report(request, found.files, is_same_bytes=found == tree, tokens=None)
+    found = []
+    with storage_errors("reading the archive"), zipfile.ZipFile(request.output) as archive:
+        for entry in archive.infolist():
+            if entry.filename != card_name(tree):
+                with archive.open(entry) as content:
+                    digest = stream_digest(content)
+                found.append(ModelFile(path=entry.filename, size_bytes=entry.file_size, sha256=digest))
+    report = _report(request, tree, build_tree(found), tokens=None)
     report_path = request.output.with_name(f"{request.output.name}.{REPORT_FILE}")
     write_json_atomically(report_path, report.to_json(), what="writing the report")
     return report
@@ -123,25 +129,27 @@ def export_directory(
     registered = GeneratorRequest(
         found.section, adapter=found.adapter, seed=found.seed, device=request.device, markup=found.markup
     )
+    files = ModelStore(home.settings.models_dir)
+    tree = files.tree(request.version.content_hash)
     if request.form == "merged" and found.adapter is not None:
         on_stage("merging the adapter into its base")
         engine.merge_adapter(registered, request.output, request.dtype)
     else:
         on_stage("copying the files")
-        _copy(home, request)
-    exported = _exported_request(registered, request)
-    tokens = compare_tokens(engine, registered, exported, on_stage)
-    return _complete_export(home, request, tokens)
-
-
-def _copy(home: Home, request: ExportRequest) -> None:
-    files = ModelStore(home.settings.models_dir)
-    tree = files.tree(request.version.content_hash)
-    with write_directory_atomically(request.output, what="exporting the model") as target:
-        for file in tree.files:
-            (target / file.path).parent.mkdir(parents=True, exist_ok=True)
-            with (target / file.path).open("xb") as copy:
-                copy_file(files.blob(file.sha256), copy)
+        with write_directory_atomically(request.output, what="exporting the model") as target:
+            for file in tree.files:
+                (target / file.path).parent.mkdir(parents=True, exist_ok=True)
+                with (target / file.path).open("xb") as copy:
+                    copy_file(files.blob(file.sha256), copy)
+    tokens = compare_tokens(engine, registered, _exported_request(registered, request), on_stage)
+    exported = _tree_of_directory(request.output)
+    report = _report(request, tree, exported, tokens=tokens)
+    card = card_of(home, request.version, kind="model" if request.form == "merged" else "adapter")
+    with write_atomically(request.output / card_name(exported), what="writing the model card") as readme:
+        readme.write(card.encode())
+    # Completion last: a directory with a report is a complete export.
+    write_json_atomically(request.output / REPORT_FILE, report.to_json(), what="writing the report")
+    return report
 
 
 def _exported_request(registered: GeneratorRequest, request: ExportRequest) -> GeneratorRequest:
@@ -154,20 +162,8 @@ def _exported_request(registered: GeneratorRequest, request: ExportRequest) -> G
     return replace(registered, model=section, adapter=request.output)
 
 
-def _complete_export(home: Home, request: ExportRequest, tokens: TokenParity) -> ExportReport:
-    tree = ModelStore(home.settings.models_dir).tree(request.version.content_hash)
-    found = _tree_of_directory(request.output)
-    report = _report(request, found.files, is_same_bytes=found == tree, tokens=tokens)
-    card = card_of(home, request.version, kind="model" if request.form == "merged" else "adapter")
-    with write_atomically(request.output / card_name(found), what="writing the model card") as file:
-        file.write(card.encode())
-    # Completion last: a directory with a report is a complete export.
-    write_json_atomically(request.output / REPORT_FILE, report.to_json(), what="writing the report")
-    return report
-
-
 def _report(
-    request: ExportRequest, files: tuple[ModelFile, ...], *, is_same_bytes: bool, tokens: TokenParity | None
+    request: ExportRequest, tree: ModelTree, exported: ModelTree, *, tokens: TokenParity | None
 ) -> ExportReport:
     return ExportReport(
         version=request.version.reference,
@@ -176,15 +172,14 @@ def _report(
         form=request.form,
         created_at=datetime.now(UTC),
         tunix_rt_version=__version__,
-        files=files,
-        is_same_bytes=is_same_bytes,
+        files=exported.files,
+        is_same_bytes=exported == tree,
         tokens=tokens,
-        passed=is_same_bytes if tokens is None else not tokens.differing,
+        passed=exported == tree if tokens is None else not tokens.differing,
     )
 
 
 def _tree_of_directory(directory: Path) -> ModelTree:
-    paths = [path for path in directory.rglob("*") if path.is_file()]
     return build_tree(
         [
             ModelFile(
@@ -192,7 +187,8 @@ def _tree_of_directory(directory: Path) -> ModelTree:
                 size_bytes=path.stat().st_size,
                 sha256=file_digest(path),
             )
-            for path in paths
+            for path in directory.rglob("*")
+            if path.is_file()
         ]
     )
 
@@ -214,18 +210,6 @@ def zip_chunks(home: Home, version: ModelVersion) -> Iterator[bytes]:
 def card_name(tree: ModelTree) -> str:
     """File name of the card next to the model's own files."""
     return OTHER_CARD_FILE if any(file.path == CARD_FILE for file in tree.files) else CARD_FILE
-
-
-def read_archive_tree(path: Path, tree: ModelTree) -> ModelTree:
-    """The files of an archive of `tree` as read from the disk, without the card."""
-    found = []
-    with storage_errors("reading the archive"), zipfile.ZipFile(path) as archive:
-        for entry in archive.infolist():
-            if entry.filename != card_name(tree):
-                with archive.open(entry) as file:
-                    digest = stream_digest(file)
-                found.append(ModelFile(path=entry.filename, size_bytes=entry.file_size, sha256=digest))
-    return build_tree(found)
 
 
 def _checked_chunks(files: ModelStore, file: ModelFile) -> Iterator[bytes]:

@@ -14,7 +14,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,47 +28,27 @@ from tunix_rt.models.types import ModelFile, ModelTree, build_tree
 _READ_ONLY = 0o444
 
 
-@dataclass(frozen=True)
 class ModelStore:
     """The files of the registry."""
 
-    root: Path
-
-    @property
-    def blobs(self) -> Path:
-        """Directory of the blobs."""
-        return self.root / "blobs"
-
-    @property
-    def trees(self) -> Path:
-        """Directory of the trees."""
-        return self.root / "trees"
-
-    @property
-    def checkouts(self) -> Path:
-        """Directory of the checkouts."""
-        return self.root / "checkouts"
-
-    @property
-    def incoming(self) -> Path:
-        """Directory of unfinished files."""
-        return self.root / "incoming"
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.blobs = root / "blobs"
+        self.trees = root / "trees"
+        self.checkouts = root / "checkouts"
+        self.incoming = root / "incoming"
 
     def blob(self, sha256: str) -> Path:
         """Path of the blob with this hash, whether or not it exists."""
         return self.blobs / sha256[:2] / sha256
 
-    @contextmanager
-    def shared_lock(self) -> Iterator[None]:
+    def shared_lock(self) -> AbstractContextManager[None]:
         """Protect added files from garbage collection until their version is in the database."""
-        with self._locked(fcntl.LOCK_SH):
-            yield
+        return self._locked(fcntl.LOCK_SH)
 
-    @contextmanager
-    def exclusive_lock(self) -> Iterator[None]:
+    def exclusive_lock(self) -> AbstractContextManager[None]:
         """Wait until no process adds files, and block those that want to."""
-        with self._locked(fcntl.LOCK_EX):
-            yield
+        return self._locked(fcntl.LOCK_EX)
 
     @contextmanager
     def _locked(self, how: int) -> Iterator[None]:
@@ -176,18 +156,15 @@ class ModelStore:
             if path not in expected:
                 raise _damaged(path, "does not belong to the model")
         for path, file in expected.items():
-            self._repair_or_refuse(path, file)
+            if _problem(path, file) is None:
+                continue
+            # If only the checkout is damaged, its blob restores it.
+            with self.shared_lock(), storage_errors("opening the registered model"):
+                path.unlink(missing_ok=True)
+                self._link_or_copy(file, path)
+            if (problem := _problem(path, file)) is not None:
+                raise _damaged(path, problem)
         return directory
-
-    def _repair_or_refuse(self, path: Path, file: ModelFile) -> None:
-        """Verify a file of a checkout; if only the checkout is damaged, restore it from its blob."""
-        if _problem(path, file) is None:
-            return
-        with self.shared_lock(), storage_errors("opening the registered model"):
-            path.unlink(missing_ok=True)
-            self._link_or_copy(file, path)
-        if (problem := _problem(path, file)) is not None:
-            raise _damaged(path, problem)
 
     def _link_or_copy(self, file: ModelFile, target: Path) -> None:
         blob = self.blob(file.sha256)
@@ -246,20 +223,16 @@ def remove_garbage(store: ModelStore, content_hashes: Iterable[str]) -> RemovedF
     trees = {content_hash: store.tree(content_hash) for content_hash in set(content_hashes)}
     needed = {file.sha256 for tree in trees.values() for file in tree.files}
     with storage_errors("removing unused model files"):
-        for path in _children(store.checkouts):
+        for path in store.checkouts.glob("*"):
             if path.name not in trees:
                 shutil.rmtree(path)
-        for path in _children(store.trees):
+        for path in store.trees.glob("*"):
             if path.stem not in trees:
                 path.unlink()
-        for path in _children(store.incoming):
+        for path in store.incoming.glob("*"):
             path.unlink() if path.is_file() else shutil.rmtree(path)
         unneeded = [blob for blob in store.blobs.glob("*/*") if blob.name not in needed]
         num_bytes = sum(blob.stat().st_size for blob in unneeded)
         for blob in unneeded:
             blob.unlink()
     return RemovedFiles(len(unneeded), num_bytes)
-
-
-def _children(directory: Path) -> Iterator[Path]:
-    return iter(sorted(directory.iterdir()) if directory.is_dir() else [])

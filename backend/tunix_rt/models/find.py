@@ -1,9 +1,9 @@
 """Find a model by name: a run, a registered or built-in model, a directory, an adapter or a hub id."""
 
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
-from uuid import UUID
 
 from tunix_rt.base.assets import shipped_model_names
 from tunix_rt.base.errors import ConflictError, DataError, InvalidInputError, NotFoundError, did_you_mean
@@ -26,9 +26,7 @@ from tunix_rt.models.types import (
     EvaluatedModel,
     ModelDetail,
     ModelOrigin,
-    ModelReference,
     ModelVersion,
-    RegisteredModel,
     is_reference,
     parse_reference,
 )
@@ -235,14 +233,11 @@ def _find_registered(settings: Settings, name: str) -> tuple[ModelVersion, Model
     # A bare name may mean anything; the database is only queried if anything was ever registered.
     if not is_reference(name) and not settings.models_dir.is_dir():
         return None
-    home = open_home(settings)
-    try:
+    with closing(open_home(settings)) as home:
         if not is_reference(name) and name not in ModelRepository(home.database).names():
             return None
         version = resolve(home, name)
         return version, _from_version(home, version)
-    finally:
-        home.close()
 
 
 def _from_version(home: Home, version: ModelVersion) -> ModelToEvaluate:
@@ -270,18 +265,10 @@ def _from_version(home: Home, version: ModelVersion) -> ModelToEvaluate:
     if lineage.parent is not None:
         base_name = str(directory_of(home.settings, resolve(home, lineage.parent)))
     section = ModelSection(
-        name=base_name,
-        revision=base.revision,
-        weights=base.weights,
-        tokenizer=_own_tokenizer(directory),
+        name=base_name, revision=base.revision, weights=base.weights, tokenizer=_own_tokenizer(directory)
     )
     return ModelToEvaluate(
-        section,
-        model,
-        adapter=directory,
-        seed=base.seed or 0,
-        markup=version.markup,
-        drawn_by=base.drawn_by,
+        section, model, adapter=directory, seed=base.seed or 0, markup=version.markup, drawn_by=base.drawn_by
     )
 
 
@@ -338,20 +325,7 @@ def resolve(home: Home, text: str) -> ModelVersion:
     return ModelRepository(home.database).find(parse_reference(text))
 
 
-def pinned_reference(version: ModelVersion) -> ModelReference:
-    """The reference that always means this version."""
-    return ModelReference(version.model, version=version.version)
-
-
 def model_detail(home: Home, name: str) -> ModelDetail:
     """A model by name, with its versions, or NotFoundError."""
     models = ModelRepository(home.database)
     return ModelDetail(**dict(models.get(name)), versions=models.versions(name))
-
-
-def get_model_by_name_or_id(home: Home, name_or_id: str) -> RegisteredModel:
-    """A model by its name or its id, or NotFoundError."""
-    try:
-        return ModelRepository(home.database).get(UUID(name_or_id))
-    except ValueError:
-        return ModelRepository(home.database).get(name_or_id)

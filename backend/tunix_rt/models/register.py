@@ -22,7 +22,7 @@ from tunix_rt.base.errors import (
     did_you_mean,
 )
 from tunix_rt.base.home import Home
-from tunix_rt.base.records import explain_problems
+from tunix_rt.base.records import explain_validation_error
 from tunix_rt.base.settings import RUN_RECIPE_FILE, Settings
 from tunix_rt.engines.training.run_dir import RunDir, read_manifest
 from tunix_rt.engines.training.types import RunEnvironment, RunManifest
@@ -33,7 +33,6 @@ from tunix_rt.models.types import (
     ModelKind,
     ModelLineage,
     ModelName,
-    ModelTree,
     ModelVersion,
     NewVersion,
     VersionAnnotations,
@@ -44,7 +43,6 @@ from tunix_rt.traces.types import DEFAULT_MARKUP, MarkupStyle
 
 ADAPTER_CONFIG, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 _INDEX = "model.safetensors.index.json"
-_NAME: TypeAdapter[str] = TypeAdapter(ModelName)
 
 
 @dataclass(frozen=True)
@@ -58,12 +56,12 @@ class Registration:
 def register_run(
     home: Home,
     name: str,
-    run_id: str,
+    run: str | RunDir,
     *,
     step: int | None = None,
     annotations: VersionAnnotations | None = None,
 ) -> Registration:
-    """Register the model of a run in the home directory, or one of its checkpoints.
+    """Register the model of a run in the home directory, by its id, or of any run; or one of its checkpoints.
 
     Registering the same content under the same name again returns the existing version.
 
@@ -72,19 +70,7 @@ def register_run(
         ConflictError: The run did not succeed, or another version has the label.
         DataError: The run's files were changed after the run.
     """
-    run_dir = run_by_id(home.settings, run_id)
-    return register_run_dir(home, name, run_dir, step=step, annotations=annotations)
-
-
-def register_run_dir(
-    home: Home,
-    name: str,
-    run_dir: RunDir,
-    *,
-    step: int | None = None,
-    annotations: VersionAnnotations | None = None,
-) -> Registration:
-    """Like `register_run`, for a run in any directory."""
+    run_dir = run if isinstance(run, RunDir) else run_by_id(home.settings, run)
     validate_name(name)
     manifest = require_succeeded(run_dir)
     recipe = load_recipe(run_dir.recipe).recipe
@@ -122,11 +108,25 @@ class _Source:
 
 
 def _register(home: Home, name: str, source: _Source, annotations: VersionAnnotations | None) -> Registration:
-    files = ModelStore(home.settings.models_dir)
-    parent = _find_parent(home, files, source.lineage)
+    files, models = ModelStore(home.settings.models_dir), ModelRepository(home.database)
+    parent = None
+    if source.lineage.base is not None:
+        # Training started from a registered version if it started from its checkout.
+        directory = Path(source.lineage.base.name)
+        if directory.parent == files.checkouts:
+            same = [one.reference for one in models.all_versions() if one.content_hash == directory.name]
+            parent = same[-1] if same else None
     with files.shared_lock():
         tree = files.add(source.directory)
-        _require_unchanged(source, tree)
+        found = {file.path: file.sha256 for file in tree.files}
+        recorded = found if source.hashes is None else source.hashes
+        for path in sorted(found.keys() | recorded.keys()):
+            if found.get(path) != recorded.get(path):
+                raise DataError(
+                    f"{source.directory / path} is not what the run {source.lineage.run_id} wrote.",
+                    next_step="Restore the run's files, or register the directory without the run's lineage: "
+                    "tunix-rt models register NAME --directory DIR",
+                )
         new = NewVersion(
             kind=source.kind,
             content_hash=tree.content_hash,
@@ -136,34 +136,8 @@ def _register(home: Home, name: str, source: _Source, annotations: VersionAnnota
             lineage=source.lineage.model_copy(update={"parent": parent}),
             **(annotations or VersionAnnotations()).model_dump(),
         )
-        version, is_new = ModelRepository(home.database).add_version(name, new)
+        version, is_new = models.add_version(name, new)
     return Registration(version, is_new)
-
-
-def _find_parent(home: Home, files: ModelStore, lineage: ModelLineage) -> str | None:
-    """The version whose checkout the training started from; None if it started from another model."""
-    if lineage.base is None:
-        return None
-    directory = Path(lineage.base.name)
-    if directory.parent != files.checkouts:
-        return None
-    versions = ModelRepository(home.database).all_versions()
-    same = [version for version in versions if version.content_hash == directory.name]
-    return same[-1].reference if same else None
-
-
-def _require_unchanged(source: _Source, tree: ModelTree) -> None:
-    """Refuse files that differ from those the run wrote; the error names the first."""
-    if source.hashes is None:
-        return
-    found = {file.path: file.sha256 for file in tree.files}
-    for path in sorted(found.keys() | source.hashes.keys()):
-        if found.get(path) != source.hashes.get(path):
-            raise DataError(
-                f"{source.directory / path} is not what the run {source.lineage.run_id} wrote.",
-                next_step="Restore the run's files, or register the directory without the run's lineage: "
-                "tunix-rt models register NAME --directory DIR",
-            )
 
 
 def run_by_id(settings: Settings, run_id: str) -> RunDir:
@@ -177,6 +151,16 @@ def run_by_id(settings: Settings, run_id: str) -> RunDir:
         hint = did_you_mean(run_id, runs) if runs else "Train one first: tunix-rt train RECIPE"
         raise NotFoundError(f"There is no run {run_id!r}.", next_step=hint)
     return RunDir(runs[run_id])
+
+
+def run_by_id_or_path(settings: Settings, run: str) -> RunDir:
+    """A run in the home directory by its id, or any run by its path.
+
+    Raises:
+        NotFoundError: There is no such run.
+    """
+    run_dir = RunDir(Path(run).absolute())
+    return run_dir if run_dir.recipe.is_file() else run_by_id(settings, run)
 
 
 def require_succeeded(run_dir: RunDir) -> RunManifest:
@@ -203,12 +187,8 @@ def _source_of_run(run_dir: RunDir, manifest: RunManifest, recipe: Recipe) -> _S
         raise DataError(
             f"The run {run_dir.run_id} has no model/ directory.", next_step="Restore it from a backup."
         )
-    prefix = f"{run_dir.model.name}/"
-    hashes = {
-        path.removeprefix(prefix): digest
-        for path, digest in manifest.files.items()
-        if path.startswith(prefix)
-    }
+    prefix, files = f"{run_dir.model.name}/", manifest.files
+    hashes = {path.removeprefix(prefix): files[path] for path in files if path.startswith(prefix)}
     lineage = _lineage_of_run(run_dir, manifest, recipe, run_dir.model)
     return _Source(run_dir.model, detect_kind(run_dir.model), lineage, recipe.data.markup, hashes)
 
@@ -333,9 +313,9 @@ def _read_json(path: Path) -> dict[str, Any]:
 def validate_name(name: str) -> None:
     """Refuse an invalid model name before any file is read."""
     try:
-        _NAME.validate_python(name)
+        TypeAdapter(ModelName).validate_python(name)
     except ValidationError as error:
-        problems = explain_problems(error.errors(include_url=False), max_problems=1)
+        problems = explain_validation_error(error, max_problems=1)
         raise InvalidInputError(
             f"A model cannot be called {name!r}: {problems}",
             next_step="Use up to 128 letters, digits, '.', '_' and '-', starting with a letter or digit.",
@@ -347,7 +327,7 @@ def parse_annotations(label: str | None, notes: str, tags: Mapping[str, str]) ->
     try:
         return VersionAnnotations(label=label, notes=notes, tags=dict(tags))
     except ValidationError as error:
-        problems = explain_problems(error.errors(include_url=False), max_problems=3)
+        problems = explain_validation_error(error, max_problems=3)
         raise InvalidInputError(
             f"The label, notes or tags are invalid: {problems}",
             next_step="Correct the label, the notes or the tags.",

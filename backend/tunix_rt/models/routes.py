@@ -1,5 +1,6 @@
 """/api/models."""
 
+from contextlib import suppress
 from typing import Annotated
 from uuid import UUID
 
@@ -14,7 +15,7 @@ from tunix_rt.base.records import StorableText
 from tunix_rt.engines.training.types import RUN_ID_PATTERN
 from tunix_rt.models.card import card_of
 from tunix_rt.models.export import zip_chunks
-from tunix_rt.models.find import get_model_by_name_or_id, model_detail, pinned_reference
+from tunix_rt.models.find import model_detail
 from tunix_rt.models.register import register_run
 from tunix_rt.models.service import (
     ModelList,
@@ -42,6 +43,7 @@ from tunix_rt.models.types import (
     TagValue,
     VersionAnnotations,
     VersionNumber,
+    parse_reference,
 )
 
 # Before the routes of the models: no model is called "versions".
@@ -50,17 +52,19 @@ router = APIRouter(
 )
 
 
-class NewNotes(BaseModel):
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+class NewNotes(_Body):
     """The new notes of a version."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     notes: Note
 
 
-class NewTag(BaseModel):
+class NewTag(_Body):
     """The new value of a tag."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     value: TagValue
 
 
@@ -114,25 +118,25 @@ def verify(version: Found, home: OpenHome) -> VersionVerdict:
 @router.put("/{version_id}/notes", responses=error_responses(400), response_model_exclude_none=True)
 def put_notes(version: Found, body: NewNotes, home: OpenHome) -> ModelVersion:
     """Replace the notes. 404 if unknown."""
-    return ModelRepository(home.database).set_notes(pinned_reference(version), body.notes)
+    return ModelRepository(home.database).set_notes(parse_reference(version.reference), body.notes)
 
 
 @router.put("/{version_id}/tags/{name}", responses=error_responses(400), response_model_exclude_none=True)
 def put_tag(version: Found, name: TagName, body: NewTag, home: OpenHome) -> ModelVersion:
     """Set a tag. 404 if the version is unknown."""
-    return ModelRepository(home.database).set_tag(pinned_reference(version), name, body.value)
+    return ModelRepository(home.database).set_tag(parse_reference(version.reference), name, body.value)
 
 
 @router.delete("/{version_id}/tags/{name}", status_code=status.HTTP_204_NO_CONTENT)
 def delete_tag(version: Found, name: TagName, home: OpenHome) -> None:
     """Remove a tag. 404 if version or tag is unknown."""
-    ModelRepository(home.database).remove_tag(pinned_reference(version), name)
+    ModelRepository(home.database).remove_tag(parse_reference(version.reference), name)
 
 
 @router.delete("/{version_id}", status_code=status.HTTP_204_NO_CONTENT, responses=error_responses(409))
 def delete_version(version: Found, home: OpenHome) -> None:
     """Remove a version. 404 if unknown, 409 while an alias, a baseline or a trained model depends on it."""
-    remove_version(home, pinned_reference(version))
+    remove_version(home, parse_reference(version.reference))
 
 
 models_router = APIRouter(
@@ -140,10 +144,9 @@ models_router = APIRouter(
 )
 
 
-class Promotion(BaseModel):
+class Promotion(_Body):
     """The weights to register, with label, notes and tags."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
     source_run_id: Annotated[str, Field(pattern=RUN_ID_PATTERN)]
     step: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
     """A checkpoint of the run. Default: the model exported at its end."""
@@ -152,17 +155,19 @@ class Promotion(BaseModel):
     tags: Tags = Field(default_factory=dict)
 
 
-class AliasTarget(BaseModel):
+class AliasTarget(_Body):
     """The version that an alias points to."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     version: VersionNumber
 
 
 def _found_model(
     model: Annotated[StorableText, Path(description="name or id", max_length=128)], home: OpenHome
 ) -> RegisteredModel:
-    return get_model_by_name_or_id(home, model)
+    name: str | UUID = model
+    with suppress(ValueError):
+        name = UUID(model)
+    return ModelRepository(home.database).get(name)
 
 
 FoundModel = Annotated[RegisteredModel, Depends(_found_model)]

@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from tunix_rt.base.errors import ConflictError, DataError, InvalidInputError, TunixRTError
 from tunix_rt.base.home import Home
-from tunix_rt.base.records import Pagination, Record, explain_problems, pagination
-from tunix_rt.base.settings import RUN_RECIPE_FILE, Settings
+from tunix_rt.base.records import Pagination, Record, explain_validation_error, pagination
+from tunix_rt.base.settings import RUN_RECIPE_FILE
 from tunix_rt.models.files import ModelStore, RemovedFiles, remove_garbage
 from tunix_rt.models.store import ModelRepository, baselines_of, evaluations_of
 from tunix_rt.models.types import (
@@ -27,15 +27,10 @@ from tunix_rt.models.types import (
 )
 from tunix_rt.recipes.load import load_recipe
 
-_ALIAS: TypeAdapter[str] = TypeAdapter(Alias)
-_TAG_NAME: TypeAdapter[str] = TypeAdapter(TagName)
-_TAG_VALUE: TypeAdapter[str] = TypeAdapter(TagValue)
-_NOTE: TypeAdapter[str] = TypeAdapter(Note)
-
 
 def set_alias(home: Home, text: str, alias: str) -> ModelVersion:
     """Move `alias` atomically to the version that `text` refers to."""
-    return ModelRepository(home.database).set_alias(parse_reference(text), _validate(_ALIAS, alias, "alias"))
+    return ModelRepository(home.database).set_alias(parse_reference(text), _validate(Alias, alias, "alias"))
 
 
 def unset_alias(home: Home, text: str) -> ModelVersion:
@@ -51,32 +46,24 @@ def unset_alias(home: Home, text: str) -> ModelVersion:
 
 def set_tag(home: Home, text: str, name: str, value: str) -> ModelVersion:
     """Set a tag of a version."""
-    checked = _validate(_TAG_NAME, name, "tag name")
-    return ModelRepository(home.database).set_tag(
-        parse_reference(text), checked, _validate(_TAG_VALUE, value, "tag value")
-    )
-
-
-def remove_tag(home: Home, text: str, name: str) -> ModelVersion:
-    """Remove a tag from a version, or NotFoundError."""
-    return ModelRepository(home.database).remove_tag(parse_reference(text), name)
+    name, value = _validate(TagName, name, "tag name"), _validate(TagValue, value, "tag value")
+    return ModelRepository(home.database).set_tag(parse_reference(text), name, value)
 
 
 def set_notes(home: Home, text: str, notes: str) -> ModelVersion:
     """Replace the notes of a version."""
-    return ModelRepository(home.database).set_notes(parse_reference(text), _validate(_NOTE, notes, "note"))
+    return ModelRepository(home.database).set_notes(parse_reference(text), _validate(Note, notes, "note"))
 
 
-def _validate(adapter: TypeAdapter[Any], value: str, what: str) -> str:
+def _validate(kind: Any, value: str, what: str) -> str:
     try:
-        checked: str = adapter.validate_python(value)
+        return str(TypeAdapter(kind).validate_python(value))
     except ValidationError as error:
-        problems = explain_problems(error.errors(include_url=False), max_problems=1)
+        problems = explain_validation_error(error, max_problems=1)
         raise InvalidInputError(
             f"{value!r} is not a valid {what}: {problems}",
             next_step="Names have up to 64 letters, digits, '.', '_' and '-'; texts have no NUL characters.",
         ) from error
-    return checked
 
 
 class ModelList(BaseModel):
@@ -117,36 +104,27 @@ def _require_unused(home: Home, version: ModelVersion) -> None:
     Raises:
         ConflictError: Names all of them and the command that removes the first.
     """
-    children = [
-        other.reference
-        for other in ModelRepository(home.database).all_versions()
-        if other.lineage.parent == version.reference
-    ]
-    aliases = [f"{version.model}@{alias}" for alias in version.aliases]
-    baselines = baselines_of(home.database, version)
-    dependents = {
-        **{f"the alias {alias}": f"tunix-rt models unalias {alias}" for alias in aliases},
-        **{f"the baseline {name}": f"tunix-rt baselines rm {name}" for name in baselines},
-        **{f"{child}, trained from it": f"tunix-rt models rm {child}" for child in children},
-        **{
-            f"the run {run_id}, trained from it": f"tunix-rt runs rm {run_id}"
-            for run_id in _runs_trained_from(home.settings, version)
-        },
-    }
+    dependents = {}
+    for alias in version.aliases:
+        name = f"{version.model}@{alias}"
+        dependents[f"the alias {name}"] = f"tunix-rt models unalias {name}"
+    for name in baselines_of(home.database, version):
+        dependents[f"the baseline {name}"] = f"tunix-rt baselines rm {name}"
+    for other in ModelRepository(home.database).all_versions():
+        if other.lineage.parent == version.reference:
+            dependents[f"{other.reference}, trained from it"] = f"tunix-rt models rm {other.reference}"
+    checkout = str(ModelStore(home.settings.models_dir).checkouts / version.content_hash)
+    for recipe in sorted(home.settings.runs_dir.glob(f"*/{RUN_RECIPE_FILE}")):
+        # Unreadable: the recipe is being written, or belongs to another version of Tunix RT.
+        with suppress(TunixRTError):
+            if load_recipe(recipe).recipe.model.name == checkout:
+                run_id = recipe.parent.name
+                dependents[f"the run {run_id}, trained from it"] = f"tunix-rt runs rm {run_id}"
     if dependents:
         raise ConflictError(
             f"{version.reference} is needed by {'; '.join(dependents)}.",
             next_step=f"First run: {next(iter(dependents.values()))}",
         )
-
-
-def _runs_trained_from(settings: Settings, version: ModelVersion) -> Iterator[str]:
-    checkout = str(ModelStore(settings.models_dir).checkouts / version.content_hash)
-    for recipe in sorted(settings.runs_dir.glob(f"*/{RUN_RECIPE_FILE}")):
-        # Unreadable: the recipe is being written, or belongs to another version of Tunix RT.
-        with suppress(TunixRTError):
-            if load_recipe(recipe).recipe.model.name == checkout:
-                yield recipe.parent.name
 
 
 def remove_version(home: Home, reference: ModelReference) -> ModelVersion:

@@ -6,18 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Engine,
-    Select,
-    delete,
-    func,
-    insert,
-    or_,
-    select,
-    update,
-)
+from sqlalchemy import ColumnElement, Connection, Engine, Select, delete, func, insert, or_, select, update
 
 from tunix_rt.base.db.engine import reading, writing
 from tunix_rt.base.db.schema import baselines, evaluations, model_aliases, model_tags, model_versions, models
@@ -71,32 +60,17 @@ def read_versions(connection: Connection, chosen: Select[Any]) -> tuple[ModelVer
     for pk, name, value in connection.execute(tag_rows):
         tags[pk][name] = value
     aliases: dict[int, list[str]] = defaultdict(list)
-    alias_rows = (
-        select(model_aliases.c.version_pk, model_aliases.c.alias)
-        .where(model_aliases.c.version_pk.in_(pks))
-        .order_by(model_aliases.c.alias)
-    )
-    for pk, alias in connection.execute(alias_rows):
+    alias_rows = select(model_aliases.c.version_pk, model_aliases.c.alias).order_by(model_aliases.c.alias)
+    for pk, alias in connection.execute(alias_rows.where(model_aliases.c.version_pk.in_(pks))):
         aliases[pk].append(alias)
-    records = [VersionRecord.model_validate_json(row.record) for row in rows]
     return tuple(
         ModelVersion(
-            id=row.id,
-            model=row.model,
-            version=row.version,
-            label=row.label,
-            kind=row.kind,
-            content_hash=row.content_hash,
-            size_bytes=row.size_bytes,
-            num_files=row.num_files,
-            markup=record.markup,
-            lineage=record.lineage,
-            notes=row.notes,
+            **{name: value for name, value in row._mapping.items() if name in ModelVersion.model_fields},
+            **dict(VersionRecord.model_validate_json(row.record)),
             tags=tags[row.pk],
             aliases=tuple(aliases[row.pk]),
-            created_at=row.created_at,
         )
-        for row, record in zip(rows, records, strict=True)
+        for row in rows
     )
 
 
@@ -104,38 +78,29 @@ def read_models(connection: Connection, chosen: Select[Any]) -> tuple[Registered
     """Execute the selection and add what is derived from the versions."""
     rows = connection.execute(chosen).all()
     pks = [row.pk for row in rows]
+    derived: dict[int, dict[str, Any]] = {pk: {"aliases": {}} for pk in pks}
     version_counts = (
         select(model_versions.c.model_pk, func.count(), func.max(model_versions.c.version))
         .where(model_versions.c.model_pk.in_(pks))
         .group_by(model_versions.c.model_pk)
     )
-    counts = {pk: (num_versions, latest) for pk, num_versions, latest in connection.execute(version_counts)}
+    for pk, num_versions, latest in connection.execute(version_counts):
+        derived[pk] |= {"num_versions": num_versions, "latest_version": latest}
     alias_rows = (
         select(model_aliases.c.model_pk, model_aliases.c.alias, model_versions.c.version)
         .join(model_versions, model_versions.c.pk == model_aliases.c.version_pk)
         .where(model_aliases.c.model_pk.in_(pks))
         .order_by(model_aliases.c.alias)
     )
-    aliases: dict[int, dict[str, int]] = defaultdict(dict)
     for pk, alias, version in connection.execute(alias_rows):
-        aliases[pk][alias] = version
-    found = []
-    for row in rows:
-        num_versions, latest = counts.get(row.pk, (0, None))
-        found.append(
-            RegisteredModel(
-                id=row.id,
-                name=row.name,
-                description=row.description,
-                task_type=row.task_type,
-                created_at=row.created_at,
-                updated_at=row.updated_at,
-                num_versions=num_versions,
-                latest_version=latest,
-                aliases=aliases[row.pk],
-            )
+        derived[pk]["aliases"][alias] = version
+    return tuple(
+        RegisteredModel(
+            **{name: value for name, value in row._mapping.items() if name in RegisteredModel.model_fields},
+            **derived[row.pk],
         )
-    return tuple(found)
+        for row in rows
+    )
 
 
 def evaluations_of(engine: Engine, version: ModelVersion) -> tuple[EvaluationSummary, ...]:
@@ -149,19 +114,16 @@ def evaluations_of(engine: Engine, version: ModelVersion) -> tuple[EvaluationSum
 def baselines_of(engine: Engine, version: ModelVersion) -> tuple[str, ...]:
     """Names of the baselines that use an evaluation of these weights."""
     joined = select(baselines.c.name).join(evaluations, evaluations.c.pk == baselines.c.evaluation_pk)
+    named = joined.where(_matches_version(version)).order_by(baselines.c.name)
     with reading(engine) as connection:
-        return tuple(
-            connection.execute(joined.where(_matches_version(version)).order_by(baselines.c.name)).scalars()
-        )
+        return tuple(connection.execute(named).scalars())
 
 
 def _matches_version(version: ModelVersion) -> ColumnElement[bool]:
     is_version = evaluations.c.model_name == version.reference
-    lineage = version.lineage
     # A checkpoint has other weights than the run exported, and so other scores.
-    if lineage.run_id is None or lineage.is_checkpoint:
-        return is_version
-    return or_(is_version, evaluations.c.run_id == lineage.run_id)
+    run_id = None if version.lineage.is_checkpoint else version.lineage.run_id
+    return is_version if run_id is None else or_(is_version, evaluations.c.run_id == run_id)
 
 
 class ModelRepository:
@@ -213,7 +175,14 @@ class ModelRepository:
             same = select_versions().where(of_model, model_versions.c.content_hash == version.content_hash)
             if found := read_versions(connection, same):
                 return found[0], False
-            _refuse_label(connection, name, version.label)
+            if version.label is not None:
+                labelled = where_reference(select_versions(), ModelReference(name, label=version.label))
+                if taken := read_versions(connection, labelled):
+                    raise ConflictError(
+                        f"{taken[0].reference} has the label {version.label!r} and other weights.",
+                        next_step="Choose another label: labels are permanent. "
+                        "Use an alias for a name that can move.",
+                    )
             number = model.last_version + 1
             pk = _insert_version(connection, model.pk, number, version)
             _mark_updated(connection, model.pk, last_version=number)
@@ -370,17 +339,6 @@ def _insert_version(connection: Connection, model_pk: int, number: int, version:
     if tags:
         connection.execute(insert(model_tags), tags)
     return int(pk)
-
-
-def _refuse_label(connection: Connection, name: str, label: str | None) -> None:
-    if label is None:
-        return
-    taken = read_versions(connection, where_reference(select_versions(), ModelReference(name, label=label)))
-    if taken:
-        raise ConflictError(
-            f"{taken[0].reference} has the label {label!r} and other weights.",
-            next_step="Choose another label: labels are permanent. Use an alias for a name that can move.",
-        )
 
 
 def _mark_updated(connection: Connection, model_pk: int, **values: Any) -> None:

@@ -3,8 +3,10 @@
 import hashlib
 import json
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import zip_longest
 from pathlib import PurePosixPath
 from typing import Annotated, Literal
 from uuid import UUID
@@ -122,20 +124,16 @@ NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"
 WORD_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 _RESERVED = frozenset({"versions"})
 """Names that are HTTP paths next to `/api/models/{model}`."""
-_MAX_DIGITS = 9
-_REFERENCE = re.compile(r"(?P<name>[^@:]+)(?:@(?P<alias>[^@:]+)|:(?P<version>[^@:]+))?")
-
-
-def _is_uuid(text: str) -> bool:
-    try:
-        UUID(text)
-    except ValueError:
-        return False
-    return True
+# A number of more than 9 digits would not fit the version column.
+_WORD = r"(?![0-9]{10,}$)[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
+_REFERENCE = re.compile(rf"(?P<name>{NAME_PATTERN[1:-1]})(?:@(?P<alias>{_WORD})|:(?P<version>{_WORD}))?")
 
 
 def _check_name(name: str) -> str:
-    if name in _RESERVED or _is_uuid(name):
+    is_reserved = name in _RESERVED
+    with suppress(ValueError):
+        is_reserved |= bool(UUID(name))
+    if is_reserved:
         raise ValueError(f"{name!r} is reserved for paths of the API; choose another name")
     return name
 
@@ -178,36 +176,27 @@ def parse_reference(text: str) -> ModelReference:
         InvalidInputError: It is not a valid reference.
     """
     match = _REFERENCE.fullmatch(text)
-    if match is None or not _is_valid(match):
+    if match is None:
         raise InvalidInputError(
             f"{text!r} is not a valid model reference.",
             next_step="Use NAME, NAME@ALIAS or NAME:VERSION; names have letters, digits, '.', '_' and '-'.",
         )
-    version = match["version"]
+    name, alias, version = match["name"], match["alias"], match["version"]
     if version is not None and version.isdecimal():
-        return ModelReference(match["name"], version=int(version))
-    return ModelReference(match["name"], alias=match["alias"], label=version)
+        return ModelReference(name, version=int(version))
+    return ModelReference(name, alias=alias, label=version)
 
 
 def is_reference(text: str) -> bool:
     """Whether the text has an alias or a version, so that it can only mean a registered model."""
     match = _REFERENCE.fullmatch(text)
-    return match is not None and _is_valid(match) and (match["alias"] or match["version"]) is not None
-
-
-def _is_valid(match: re.Match[str]) -> bool:
-    words = [word for word in (match["alias"], match["version"]) if word is not None]
-    is_named = re.fullmatch(NAME_PATTERN, match["name"]) is not None
-    # A longer number would not fit the version column.
-    is_too_large = any(word.isdecimal() and len(word) > _MAX_DIGITS for word in words)
-    return is_named and not is_too_large and all(re.fullmatch(WORD_PATTERN, word) for word in words)
+    return match is not None and match.lastgroup != "name"
 
 
 ModelKind = Literal["model", "adapter"]
 """A whole model in the Hugging Face layout, or a LoRA adapter in the PEFT layout."""
 
-MAX_NOTE_CHARS = 20_000
-Note = Annotated[StorableText, Field(max_length=MAX_NOTE_CHARS)]
+Note = Annotated[StorableText, Field(max_length=20_000)]
 TagValue = Annotated[StorableText, Field(max_length=1_000)]
 Tags = dict[TagName, TagValue]
 TaskType = Annotated[StorableText, Field(min_length=1, max_length=64)]
@@ -338,11 +327,8 @@ class PromptParity(Record):
     @property
     def first_difference(self) -> int | None:
         """The position of the first token that differs; None if all are equal."""
-        if self.registered == self.exported:
-            return None
-        pairs = zip(self.registered, self.exported, strict=False)
-        shorter = min(len(self.registered), len(self.exported))
-        return next((index for index, (one, other) in enumerate(pairs) if one != other), shorter)
+        pairs = zip_longest(self.registered, self.exported)
+        return next((index for index, (one, other) in enumerate(pairs) if one != other), None)
 
 
 class TokenParity(Record):

@@ -69,18 +69,13 @@ def print_version(version: ModelVersion, evaluations: Sequence[EvaluationSummary
         if value not in (None, ""):
             say(f"{name:<11} {value}")
     for one in evaluations:
-        say(f"{'evaluation':<11} {_evaluation_text(one)}")
+        score = "no item could be scored"
+        if one.primary_score is not None and one.low is not None and one.high is not None:
+            interval = f"95 % {one.low:.1%}–{one.high:.1%}"
+            score = f"{one.primary_score:.1%} ({interval}, n = {one.num_scored})"
+        say(f"{'evaluation':<11} {one.evalset}: {score}  {str(one.evaluation_id)[:8]}")
     if not evaluations:
         say(f"next: tunix-rt eval {version.reference} --eval-set eval_v2")
-
-
-def _evaluation_text(evaluation: EvaluationSummary) -> str:
-    if evaluation.primary_score is None or evaluation.low is None or evaluation.high is None:
-        score = "no item could be scored"
-    else:
-        interval = f"95 % {evaluation.low:.1%}–{evaluation.high:.1%}"
-        score = f"{evaluation.primary_score:.1%} ({interval}, n = {evaluation.num_scored})"
-    return f"{evaluation.evalset}: {score}  {str(evaluation.evaluation_id)[:8]}"
 
 
 def print_report(report: ExportReport, output: str) -> None:

@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import BinaryIO, TypeAlias, get_args
+from typing import BinaryIO, get_args
 
 from tunix_rt.base.errors import TunixRTError
 from tunix_rt.base.records import Record
@@ -65,11 +65,8 @@ def open_model(found: ModelToEvaluate, options: LoadOptions, start_engine: Start
     return engine.open_generator(request)
 
 
-_Requests: TypeAlias = "queue.SimpleQueue[Request]"
-
-
 def main() -> int:
-    """Load the model and serve requests until standard input is closed."""
+    """Load the model and serve requests; returns only if the model cannot be loaded."""
     # Only events may go to the real standard output; whatever a library prints goes to standard error.
     events = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
@@ -89,17 +86,24 @@ def main() -> int:
         _send(events, Failed.of(error))
         return error.exit_code
     _send(events, Ready(device=generator.device))
-    _serve(ChatBatcher(generator, max_rows=arguments.max_rows), requests, events)
-    return 0
+    batcher = ChatBatcher(generator, max_rows=arguments.max_rows)
+    while True:  # until standard input is closed; new requests join the running batch
+        while not batcher.is_busy or not requests.empty():
+            request = requests.get()
+            if isinstance(request, CancelRequest):
+                batcher.cancel(request.order_id)
+            else:
+                _send(events, batcher.add(request))
+        _send(events, *batcher.step())
 
 
 def _start_engine(requested: RequestedEngine, device: DeviceRequest) -> GeneratingEngine:
     return LazyEngine(chosen_engine(requested, device.name).name)
 
 
-def _start_reading(stream: BinaryIO) -> _Requests:
+def _start_reading(stream: BinaryIO) -> "queue.SimpleQueue[Request]":
     """Read requests in a thread that ends the process when the stream is closed."""
-    requests: _Requests = queue.SimpleQueue()
+    requests: queue.SimpleQueue[Request] = queue.SimpleQueue()
 
     def read() -> None:
         for line in stream:
@@ -115,18 +119,6 @@ def _start_reading(stream: BinaryIO) -> _Requests:
 def _send(events: BinaryIO, *messages: Record) -> None:
     events.writelines(map(to_line, messages))
     events.flush()
-
-
-def _serve(batcher: ChatBatcher, requests: _Requests, events: BinaryIO) -> None:
-    """Serve requests forever; new ones join the running batch."""
-    while True:
-        while not batcher.is_busy or not requests.empty():
-            request = requests.get()
-            if isinstance(request, CancelRequest):
-                batcher.cancel(request.order_id)
-            else:
-                _send(events, batcher.add(request))
-        _send(events, *batcher.step())
 
 
 if __name__ == "__main__":

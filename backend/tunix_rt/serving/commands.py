@@ -5,7 +5,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
-from typing import Annotated, Protocol
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -67,18 +67,8 @@ class Stopwatch:
         return (self._num_tokens - self._num_first) / seconds if seconds else None
 
 
-class ChatView(Protocol):
-    """Shows answers."""
-
-    def show(self, answer: PartialCompletion) -> None:
-        """Show text that was added to the answer."""
-
-    def finish(self, answer: PartialCompletion, watch: Stopwatch) -> None:
-        """Show that the answer is complete or was stopped."""
-
-
 class TerminalView:
-    """Plain text. Only the answer goes to standard output, so that it can be piped."""
+    """Shows one answer as plain text. Only its content goes to standard output, so that it can be piped."""
 
     def __init__(self) -> None:
         self._num_reasoned = self._num_answered = 0
@@ -86,40 +76,24 @@ class TerminalView:
     def show(self, answer: PartialCompletion) -> None:
         """Print text that was added."""
         reasoning, content = answer.reasoning[self._num_reasoned :], answer.content[self._num_answered :]
-        _print(err, reasoning, style="dim")
+        self._print(err, reasoning, style="dim")
         if content and self._num_reasoned and not self._num_answered:
-            _print(err, "\n\n")
-        _print(out, content)
+            self._print(err, "\n\n")
+        self._print(out, content)
         self._num_reasoned, self._num_answered = len(answer.reasoning), len(answer.content)
 
     def finish(self, answer: PartialCompletion, watch: Stopwatch) -> None:
         """End the line and print the speed."""
-        _print(out if answer.content else err, "\n")
+        self._print(out if answer.content else err, "\n")
         facts = [f"{answer.num_tokens:,} tokens", f"first after {watch.first_piece_s:.1f} s"]
         if watch.tokens_per_s is not None:
             facts.append(f"then {watch.tokens_per_s:,.0f} tokens/s")
         note(", ".join([*facts, *_ENDINGS[answer.finish]]))
-        self._num_reasoned = self._num_answered = 0
 
-
-class JsonView:
-    """One JSON object per answer."""
-
-    def show(self, answer: PartialCompletion) -> None:
-        """Print nothing until the answer is complete."""
-
-    def finish(self, answer: PartialCompletion, watch: Stopwatch) -> None:
-        """Print the whole answer."""
-        print_json(
-            {
-                "reasoning": answer.reasoning,
-                "content": answer.content,
-                "finish": answer.finish or "stopped",
-                "num_tokens": answer.num_tokens,
-                "first_piece_s": watch.first_piece_s,
-                "tokens_per_s": watch.tokens_per_s,
-            }
-        )
+    def _print(self, console: Console, text: str, style: str | None = None) -> None:
+        if text:
+            console.print(printable(text), end="", style=style, markup=False, highlight=False)
+            console.file.flush()
 
 
 def typed_lines() -> Iterator[str]:
@@ -140,12 +114,6 @@ def typed_lines() -> Iterator[str]:
             continue
         if line:
             yield line
-
-
-def _print(console: Console, text: str, style: str | None = None) -> None:
-    if text:
-        console.print(printable(text), end="", style=style, markup=False, highlight=False)
-        console.file.flush()
 
 
 System = Annotated[
@@ -185,11 +153,10 @@ def chat(
     generator = open_model(found, options, _start_engine)
     note(f"{found.model.name} on {generator.device}, {generator.precision}")
     session = ChatSession(ChatBatcher(generator, max_rows=1), decoding, system=system)
-    view: ChatView = JsonView() if as_json else TerminalView()
     if prompt is not None:
-        _answer(session, prompt, view)
+        _answer(session, prompt, as_json=as_json)
     else:
-        _converse(session, view)
+        _converse(session, as_json=as_json)
 
 
 def _start_engine(requested: RequestedEngine, device: DeviceRequest) -> GeneratingEngine:
@@ -198,7 +165,7 @@ def _start_engine(requested: RequestedEngine, device: DeviceRequest) -> Generati
     return LazyEngine(choice.name)
 
 
-def _converse(session: ChatSession, view: ChatView) -> None:
+def _converse(session: ChatSession, *, as_json: bool) -> None:
     note(HELP)
     for line in typed_lines():
         if line == "/quit":
@@ -210,21 +177,34 @@ def _converse(session: ChatSession, view: ChatView) -> None:
             note(HELP)
         else:
             try:
-                _answer(session, line, view)
+                _answer(session, line, as_json=as_json)
             except TunixRTError as error:
-                print_error(error, as_json=isinstance(view, JsonView))
+                print_error(error, as_json=as_json)
 
 
-def _answer(session: ChatSession, question: str, view: ChatView) -> None:
+def _answer(session: ChatSession, question: str, *, as_json: bool) -> None:
     """Ask and show the answer. Signals are handled between deltas: a running step must not be interrupted."""
-    answer, watch = PartialCompletion(), Stopwatch()
+    answer, watch, view = PartialCompletion(), Stopwatch(), TerminalView()
     with stop_requests() as stop, stop.finishing_steps(), closing(session.ask(question)) as answers:
         for answer in answers:
             watch.record(answer.num_tokens)
-            view.show(answer)
+            if not as_json:
+                view.show(answer)
             if stop.signal_number is not None:
                 break
-    view.finish(answer, watch)
+    if as_json:
+        print_json(
+            {
+                "reasoning": answer.reasoning,
+                "content": answer.content,
+                "finish": answer.finish or "stopped",
+                "num_tokens": answer.num_tokens,
+                "first_piece_s": watch.first_piece_s,
+                "tokens_per_s": watch.tokens_per_s,
+            }
+        )
+    else:
+        view.finish(answer, watch)
     # Ctrl-C stops only the answer, any other signal the program.
     if stop.signal_number not in (None, signal.SIGINT):
         raise typer.Exit(128 + stop.signal_number)

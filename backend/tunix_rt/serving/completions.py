@@ -30,11 +30,6 @@ class ResolvedRequest:
     completion_id: str = field(default_factory=lambda: f"chatcmpl-{secrets.token_hex(12)}")
     created: int = field(default_factory=lambda: int(time.time()))
 
-    @property
-    def num_choices(self) -> int:
-        """How many completions were requested."""
-        return self.request.n or 1
-
     def chunk(self, *choices: ChunkChoice, usage: Usage | None = None) -> ChatCompletionChunk:
         """One chunk of the stream."""
         return ChatCompletionChunk(
@@ -53,7 +48,7 @@ async def complete(pool: ModelPool, resolved: ResolvedRequest) -> ChatCompletion
         TunixRTError: The model cannot be loaded, refuses the request, or its process exits.
     """
     num_prompt_tokens = 0
-    completions = [PartialCompletion() for _ in range(resolved.num_choices)]
+    completions = [PartialCompletion() for _ in range(resolved.request.n or 1)]
     async with aclosing(_events(pool, resolved)) as events:
         async for event in events:
             if isinstance(event, RequestStarted):
@@ -64,7 +59,14 @@ async def complete(pool: ModelPool, resolved: ResolvedRequest) -> ChatCompletion
         id=resolved.completion_id,
         created=resolved.created,
         model=resolved.request.model,
-        choices=tuple(_choice(index, completion) for index, completion in enumerate(completions)),
+        choices=tuple(
+            CompletionChoice(
+                index=index,
+                message=AnswerMessage(content=one.content, reasoning_content=one.reasoning or None),
+                finish_reason=one.finish or "length",
+            )
+            for index, one in enumerate(completions)
+        ),
         usage=_usage(num_prompt_tokens, sum(completion.num_tokens for completion in completions)),
     )
 
@@ -84,13 +86,14 @@ async def stream(pool: ModelPool, resolved: ResolvedRequest) -> AsyncGenerator[C
             if isinstance(event, RequestStarted):
                 num_prompt_tokens = event.num_prompt_tokens
                 opening = Delta(role="assistant", content="")
-                indices = range(resolved.num_choices)
+                indices = range(resolved.request.n or 1)
                 yield resolved.chunk(*(ChunkChoice(index=index, delta=opening) for index in indices))
                 continue
             num_new_tokens += event.num_tokens
             delta = Delta(content=event.content or None, reasoning_content=event.reasoning or None)
             yield resolved.chunk(ChunkChoice(index=event.choice, delta=delta, finish_reason=event.finish))
-    if resolved.request.includes_usage:
+    options = resolved.request.stream_options
+    if options is not None and options.include_usage:
         yield resolved.chunk(usage=_usage(num_prompt_tokens, num_new_tokens))
 
 
@@ -103,11 +106,6 @@ async def _events(
         async with aclosing(process.generate(request.messages, decoding, request.stops)) as events:
             async for event in events:
                 yield event
-
-
-def _choice(index: int, completion: PartialCompletion) -> CompletionChoice:
-    message = AnswerMessage(content=completion.content, reasoning_content=completion.reasoning or None)
-    return CompletionChoice(index=index, message=message, finish_reason=completion.finish or "length")
 
 
 def _usage(num_prompt_tokens: int, num_new_tokens: int) -> Usage:

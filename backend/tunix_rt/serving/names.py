@@ -53,19 +53,9 @@ def find_served(home: Home, name: str) -> ServableModel:
 def list_served(home: Home) -> Iterator[ServedModel]:
     """Every registered version and alias, and the newest finished runs."""
     for version in ModelRepository(home.database).all_versions():
-        created = int(version.created_at.timestamp())
-        names = [version.reference, *(f"{version.model}@{alias}" for alias in version.aliases)]
-        yield from (ServedModel(id=name, created=created, root=version.reference) for name in names)
-    for run in _newest_runs(home):
-        yield served(run.root, run)
-
-
-def served(name: str, model: ServableModel) -> ServedModel:
-    """How a model is listed under one of its names."""
-    return ServedModel(id=name, created=int(model.created_at.timestamp()), root=model.root)
-
-
-def _newest_runs(home: Home) -> Iterator[ServableModel]:
+        model = ServableModel(version.reference, version.reference, version.created_at)
+        for name in (version.reference, *(f"{version.model}@{alias}" for alias in version.aliases)):
+            yield served(name, model)
     manifests = home.settings.runs_dir.glob(f"*/{MANIFEST_FILE}")
     for path in nlargest(MAX_RUNS_LISTED, manifests, key=_modified_at):
         try:
@@ -73,7 +63,12 @@ def _newest_runs(home: Home) -> Iterator[ServableModel]:
         except DataError:  # a damaged manifest; requesting this run reports it
             continue
         if run is not None:
-            yield run
+            yield served(run.root, run)
+
+
+def served(name: str, model: ServableModel) -> ServedModel:
+    """How a model is listed under one of its names."""
+    return ServedModel(id=name, created=int(model.created_at.timestamp()), root=model.root)
 
 
 def _modified_at(path: Path) -> float:

@@ -22,7 +22,6 @@ from tunix_rt.serving.wire import (
     EVENTS,
     CancelRequest,
     CompletionDelta,
-    Event,
     Failed,
     GenerateRequest,
     Ready,
@@ -147,7 +146,13 @@ class ModelProcess:
         assert self._process.stdout is not None
         try:
             async for line in self._process.stdout:
-                self._dispatch(EVENTS.validate_json(line))
+                event = EVENTS.validate_json(line)
+                if isinstance(event, Ready):
+                    self._ready.set_result(event)
+                elif event.order_id is None:
+                    self._fail_loading(event.error())
+                elif event.order_id in self._queues:
+                    self._queues[event.order_id].put_nowait(event)
         except ValueError:
             _log.exception("The process serving %s wrote an invalid event; it is killed.", self.name)
             self._process.kill()
@@ -159,14 +164,6 @@ class ModelProcess:
             _log.warning("%s", self._exit_error.detail)
         for queue in self._queues.values():
             queue.put_nowait(Failed.of(self._exit_error))
-
-    def _dispatch(self, event: Event) -> None:
-        if isinstance(event, Ready):
-            self._ready.set_result(event)
-        elif event.order_id is None:
-            self._fail_loading(event.error())
-        elif event.order_id in self._queues:
-            self._queues[event.order_id].put_nowait(event)
 
     def _fail_loading(self, error: TunixRTError) -> None:
         if not self._ready.done():
@@ -202,18 +199,17 @@ class _PoolEntry:
 
     @property
     def process(self) -> ModelProcess | None:
-        """The process, once the model is loaded."""
         is_loaded = self.loading.done() and not self.loading.cancelled() and not self.loading.exception()
         return self.loading.result() if is_loaded else None
 
     @property
     def is_dead(self) -> bool:
-        """Whether the model could not be loaded or its process has exited."""
+
         return self.loading.done() and (self.process is None or not self.process.is_alive)
 
     @property
     def is_idle(self) -> bool:
-        """Whether the model is loaded and has no requests."""
+
         return self.num_requests == 0 and self.loading.done()
 
     async def stop(self) -> None:
@@ -276,26 +272,21 @@ class ModelPool:
         entry = self._entries.get(model.root)
         if entry is not None and not entry.is_dead:
             return entry
-        if entry is None:
-            self._make_room()
-        else:
+        max_models = self._settings.serving_max_models
+        if entry is not None:
             self._evict(model.root)
+        elif len(self._entries) >= max_models:
+            idle = [root for root, entry in self._entries.items() if entry.is_idle]
+            if not idle:
+                raise ServingError(
+                    f"The maximum of {max_models} loaded models is reached, and all of them are in use.",
+                    next_step="Try again in a moment, or raise TUNIX_RT_SERVING_MAX_MODELS.",
+                )
+            self._evict(min(idle, key=lambda root: self._entries[root].last_used_s))
         entry = self._entries[model.root] = _PoolEntry(asyncio.create_task(self._load(model)))
         if self._idle_check is None:
             self._idle_check = asyncio.create_task(self._evict_idle())
         return entry
-
-    def _make_room(self) -> None:
-        max_models = self._settings.serving_max_models
-        if len(self._entries) < max_models:
-            return
-        idle = [root for root, entry in self._entries.items() if entry.is_idle]
-        if not idle:
-            raise ServingError(
-                f"The maximum of {max_models} loaded models is reached, and all of them are in use.",
-                next_step="Try again in a moment, or raise TUNIX_RT_SERVING_MAX_MODELS.",
-            )
-        self._evict(min(idle, key=lambda root: self._entries[root].last_used_s))
 
     def _evict(self, root: str) -> None:
         task = asyncio.create_task(self._entries.pop(root).stop())

@@ -11,8 +11,9 @@ from pydantic import BaseModel, ConfigDict
 
 from tunix_rt.base.records import Pagination, pagination
 from tunix_rt.base.statistics import wilson_share
-from tunix_rt.serving.store import PreferenceRepository, VoteCount
-from tunix_rt.serving.types import NewPreference, PairTally, Preference, preference_line
+from tunix_rt.serving.store import PreferenceRepository
+from tunix_rt.serving.types import Candidate, ChatMessage, NewPreference, PairTally, Preference
+from tunix_rt.traces.types import DEFAULT_MARKUP
 
 
 class PreferenceList(BaseModel):
@@ -32,35 +33,20 @@ def add_preference(votes: PreferenceRepository, new: NewPreference) -> Preferenc
 
 
 def list_preferences(votes: PreferenceRepository, *, limit: int, offset: int) -> PreferenceList:
-    """A page of votes with the tally of each pair of models."""
+    """A page of votes with the tally of each pair of models.
+
+    Sides do not matter for the tallies; votes between two answers of one model are ignored.
+    """
     found, total = votes.list(limit=limit, offset=offset)
-    return PreferenceList(
-        data=found,
-        pagination=pagination(limit, offset, len(found), total),
-        tallies=_tallies(votes.counts()),
-    )
-
-
-def preference_lines(votes: PreferenceRepository) -> Iterator[str]:
-    """Every vote for one of two answers as a JSON line."""
-    with closing(votes.iter_all()) as every:
-        for vote in every:
-            line = preference_line(vote)
-            if line is not None:
-                yield json.dumps(line, ensure_ascii=False, separators=(",", ":"))
-
-
-def _tallies(counts: tuple[VoteCount, ...]) -> tuple[PairTally, ...]:
-    """One tally per pair, regardless of sides; votes between two answers of one model are ignored."""
     results: dict[tuple[str, str], Counter[str]] = {}
-    for count in counts:
-        if count.model_a == count.model_b:
+    for model_a, model_b, choice, num_votes in votes.counts():
+        if model_a == model_b:
             continue
-        model, other = sorted((count.model_a, count.model_b))
-        winner = {"a": count.model_a, "b": count.model_b}.get(count.choice)
-        result = count.choice if winner is None else "won" if winner == model else "lost"
-        results.setdefault((model, other), Counter())[result] += count.num_votes
-    return tuple(
+        model, other = sorted((model_a, model_b))
+        winner = {"a": model_a, "b": model_b}.get(choice)
+        result = choice if winner is None else "won" if winner == model else "lost"
+        results.setdefault((model, other), Counter())[result] += num_votes
+    tallies = [
         PairTally(
             model=model,
             other=other,
@@ -69,4 +55,29 @@ def _tallies(counts: tuple[VoteCount, ...]) -> tuple[PairTally, ...]:
             num_neither=result["neither"],
         )
         for (model, other), result in sorted(results.items())
-    )
+    ]
+    pages = pagination(limit, offset, len(found), total)
+    return PreferenceList(data=found, pagination=pages, tallies=tuple(tallies))
+
+
+def preference_lines(votes: PreferenceRepository) -> Iterator[str]:
+    """Every vote for one of two answers as a JSON line of conversations in TRL's format."""
+    with closing(votes.iter_all()) as every:
+        for vote in every:
+            if vote.choice not in ("a", "b"):
+                continue
+            chosen, rejected = (vote.a, vote.b) if vote.choice == "a" else (vote.b, vote.a)
+            line = {
+                "prompt": [message.to_template(DEFAULT_MARKUP) for message in vote.messages],
+                "chosen": [_turn(chosen)],
+                "rejected": [_turn(rejected)],
+                "chosen_model": chosen.model,
+                "rejected_model": rejected.model,
+            }
+            yield json.dumps(line, ensure_ascii=False, separators=(",", ":"))
+
+
+def _turn(answer: Candidate) -> dict[str, str]:
+    content, reasoning = answer.content, answer.reasoning_content
+    turn = ChatMessage(role="assistant", content=content, reasoning_content=reasoning)
+    return turn.to_template(DEFAULT_MARKUP)

@@ -80,40 +80,35 @@ class OpenAIErrors:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass responses that are not errors through unchanged."""
-        if scope["type"] == "http" and scope["path"].startswith(PREFIX):
-            send = _ErrorRewriter(send).send
-        await self._app(scope, receive, send)
+        """Buffer an error until its body is complete; pass other responses through unchanged."""
+        start: Message | None = None
+        body = b""
+
+        async def send_converted(message: Message) -> None:
+            nonlocal start, body
+            if message["type"] == "http.response.start" and message["status"] >= 400:
+                start = message
+            elif start is None:
+                await send(message)
+            else:
+                body += message.get("body", b"")
+                if not message.get("more_body", False):
+                    raw = _converted(start, body)
+                    await send(start)
+                    await send({"type": "http.response.body", "body": raw})
+
+        is_openai = scope["type"] == "http" and scope["path"].startswith(PREFIX)
+        await self._app(scope, receive, send_converted if is_openai else send)
 
 
-class _ErrorRewriter:
-    """Buffers one error response until its body is complete."""
-
-    def __init__(self, send: Send) -> None:
-        self._send = send
-        self._start: Message | None = None
-        self._body = b""
-
-    async def send(self, message: Message) -> None:
-        if message["type"] == "http.response.start" and message["status"] >= 400:
-            self._start = message
-        elif self._start is None:
-            await self._send(message)
-        else:
-            self._body += message.get("body", b"")
-            if not message.get("more_body", False):
-                await self._send_error(self._start)
-
-    async def _send_error(self, start: Message) -> None:
-        try:
-            body = openai_error(start["status"], ErrorBody.model_validate_json(self._body))
-        except ValidationError:  # responses to HEAD and to disconnected clients have no body
-            raw = self._body
-        else:
-            raw = body.model_dump_json().encode()
-            MutableHeaders(raw=start["headers"])["content-length"] = str(len(raw))
-        await self._send(start)
-        await self._send({"type": "http.response.body", "body": raw})
+def _converted(start: Message, raw: bytes) -> bytes:
+    try:
+        body = openai_error(start["status"], ErrorBody.model_validate_json(raw))
+    except ValidationError:  # responses to HEAD and to disconnected clients have no body
+        return raw
+    converted = body.model_dump_json().encode()
+    MutableHeaders(raw=start["headers"])["content-length"] = str(len(converted))
+    return converted
 
 
 router = APIRouter(prefix="/v1", tags=["serving"], route_class=CheckedRoute)
@@ -223,10 +218,7 @@ Votes = Annotated[PreferenceRepository, Depends(_preference_repository)]
 
 
 @preferences_router.post(
-    "",
-    status_code=status.HTTP_201_CREATED,
-    responses=error_responses(400),
-    response_model_exclude_none=True,
+    "", status_code=status.HTTP_201_CREATED, responses=error_responses(400), response_model_exclude_none=True
 )
 def add_preference(vote: NewPreference, votes: Votes) -> Preference:
     """Store which of two answers was preferred."""

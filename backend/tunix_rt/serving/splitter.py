@@ -81,12 +81,7 @@ class _Marks:
 
 _REASONING = _Marks(
     "content",
-    {
-        "<reasoning>": "reasoning",
-        "</reasoning>": "content",
-        "<answer>": "content",
-        "</answer>": "content",
-    },
+    {"<reasoning>": "reasoning", "</reasoning>": "content", "<answer>": "content", "</answer>": "content"},
 )
 _MARKS: Mapping[MarkupStyle, _Marks] = {
     "reasoning": _REASONING,

@@ -1,7 +1,6 @@
 """SQL queries for preference votes."""
 
 from collections.abc import Generator
-from typing import NamedTuple
 from uuid import UUID
 
 from sqlalchemy import Engine, delete, func, insert, select
@@ -13,15 +12,6 @@ from tunix_rt.serving.types import Preference, PreferredSide
 
 _CHUNK = 500
 _NEWEST = (preferences.c.created_at.desc(), preferences.c.pk.desc())
-
-
-class VoteCount(NamedTuple):
-    """How often a choice was made between two models on these sides."""
-
-    model_a: str
-    model_b: str
-    choice: PreferredSide
-    num_votes: int
 
 
 class PreferenceRepository:
@@ -58,13 +48,13 @@ class PreferenceRepository:
             with connection.execution_options(yield_per=_CHUNK).execute(query) as streamed:
                 yield from map(Preference.model_validate_json, streamed.scalars())
 
-    def counts(self) -> tuple[VoteCount, ...]:
-        """The votes by models and choice."""
+    def counts(self) -> tuple[tuple[str, str, PreferredSide, int], ...]:
+        """Both models by side, a choice between them, and how often it was made."""
         table = preferences.c
         keys = (table.model_a, table.model_b, table.choice)
         with reading(self._engine) as connection:
             rows = connection.execute(select(*keys, func.count()).group_by(*keys).order_by(*keys)).all()
-        return tuple(VoteCount(*row) for row in rows)
+        return tuple((model_a, model_b, choice, num_votes) for model_a, model_b, choice, num_votes in rows)
 
     def remove(self, vote_id: UUID) -> None:
         """Delete a vote, or NotFoundError."""

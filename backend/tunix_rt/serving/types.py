@@ -1,7 +1,7 @@
 """OpenAI chat requests and completions; preference votes."""
 
 from datetime import datetime
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from tunix_rt.base.records import Record, StorableText
 from tunix_rt.base.statistics import Share
 from tunix_rt.engines.types import Decoding
-from tunix_rt.traces.types import DEFAULT_MARKUP, MARKUPS, MarkupStyle
+from tunix_rt.traces.types import MARKUPS, MarkupStyle
 
 FinishReason = Literal["stop", "length"]
 """`stop`: the model ended its turn or generated a stop string. `length`: the token limit was reached."""
@@ -104,8 +104,7 @@ class ChatCompletionChunk(Record):
 
 DEFAULT_MAX_TOKENS = 1024
 """Default per completion: a small model that never ends its turn would generate for minutes."""
-MAX_STOPS = 4
-MAX_CHOICES = 16
+
 
 Count = Annotated[int, Field(ge=1, le=131_072)]
 Stop = Annotated[StorableText, Field(min_length=1, max_length=256)]
@@ -136,20 +135,15 @@ class ChatMessage(_Body):
             raise ValueError("reasoning_content is only allowed in assistant messages")
         return self
 
-    @property
-    def text(self) -> str:
-        """The content with its parts joined."""
-        if isinstance(self.content, str):
-            return self.content
-        return "".join(part.text for part in self.content)
-
     def to_template(self, style: MarkupStyle) -> dict[str, str]:
         """The message for a chat template, with reasoning and answer in the model's own markup."""
-        if self.reasoning_content is None:
-            return {"role": self.role, "content": self.text}
-        markup = MARKUPS[style]
-        parts = [markup.before_reasoning, self.reasoning_content, markup.between]
-        return {"role": self.role, "content": "".join([*parts, self.text, markup.after_answer])}
+        content = self.content
+        text = content if isinstance(content, str) else "".join(part.text for part in content)
+        if self.reasoning_content is not None:
+            markup = MARKUPS[style]
+            parts = [markup.before_reasoning, self.reasoning_content, markup.between, text]
+            text = "".join([*parts, markup.after_answer])
+        return {"role": self.role, "content": text}
 
 
 class StreamOptions(_Body):
@@ -175,9 +169,9 @@ class ChatRequest(_Body):
     """Sample from the most likely tokens whose probabilities sum to this value. Default: 1."""
     seed: Annotated[int, Field(ge=0, lt=2**31)] | None = None
     """Seed of the sampling. Default: a new seed for every request."""
-    n: Annotated[int, Field(ge=1, le=MAX_CHOICES)] | None = None
+    n: Annotated[int, Field(ge=1, le=16)] | None = None
     """Number of completions. Default: 1."""
-    stop: Stop | Annotated[tuple[Stop, ...], Field(max_length=MAX_STOPS)] | None = None
+    stop: Stop | Annotated[tuple[Stop, ...], Field(max_length=4)] | None = None
     """Stop strings: a completion ends before the first of them."""
     stream: bool | None = None
     """Stream the completion while it is generated."""
@@ -203,11 +197,6 @@ class ChatRequest(_Body):
             return ()
         return (self.stop,) if isinstance(self.stop, str) else self.stop
 
-    @property
-    def includes_usage(self) -> bool:
-        """Whether the stream ends with the token counts."""
-        return self.stream_options is not None and self.stream_options.include_usage
-
     def decoding(self, fresh_seed: int) -> Decoding:
         """The decoding parameters; `fresh_seed` is used when the request has no seed."""
         return Decoding(
@@ -219,11 +208,9 @@ class ChatRequest(_Body):
         )
 
 
-MAX_ANSWER_CHARS = 200_000
-
 PreferredSide = Literal["a", "b", "tie", "neither"]
 """`tie`: both are good. `neither`: both are bad."""
-Answer = Annotated[StorableText, Field(max_length=MAX_ANSWER_CHARS)]
+Answer = Annotated[StorableText, Field(max_length=200_000)]
 
 
 class Candidate(Record):
@@ -261,24 +248,3 @@ class PairTally(Record):
     """Share of votes for `model` among votes that chose one of the two."""
     num_ties: int
     num_neither: int
-
-
-def preference_line(vote: Preference) -> dict[str, Any] | None:
-    """`{"prompt", "chosen", "rejected"}` as conversations in TRL's format; None if neither was chosen."""
-    if vote.choice not in ("a", "b"):
-        return None
-    chosen, rejected = (vote.a, vote.b) if vote.choice == "a" else (vote.b, vote.a)
-    return {
-        "prompt": [message.to_template(DEFAULT_MARKUP) for message in vote.messages],
-        "chosen": [_turn(chosen)],
-        "rejected": [_turn(rejected)],
-        "chosen_model": chosen.model,
-        "rejected_model": rejected.model,
-    }
-
-
-def _turn(candidate: Candidate) -> dict[str, str]:
-    turn = ChatMessage(
-        role="assistant", content=candidate.content, reasoning_content=candidate.reasoning_content
-    )
-    return turn.to_template(DEFAULT_MARKUP)

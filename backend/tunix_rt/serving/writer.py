@@ -17,13 +17,7 @@ from tunix_rt.engines.generation.text import TextStream, decode
 from tunix_rt.engines.types import Decoding, FailureCode
 from tunix_rt.serving.splitter import CompletionPart, CompletionSplitter, StopFinder, starts_in_reasoning
 from tunix_rt.serving.types import ChatMessage, FinishReason
-from tunix_rt.serving.wire import (
-    CompletionDelta,
-    Failed,
-    GenerateRequest,
-    PartialCompletion,
-    RequestStarted,
-)
+from tunix_rt.serving.wire import CompletionDelta, Failed, GenerateRequest, PartialCompletion, RequestStarted
 
 # Sampling depends only on the seed and the index of the choice: the same request gives the same text.
 _PROMPT_KEY = "chat"
@@ -109,7 +103,10 @@ class ChatBatcher:
         """Encode a request and queue its completions; `step` generates them."""
         markup = self._encoder.markup
         try:
-            token_ids = self._encode(request)
+            token_ids = self._encoder.encode_messages([one.to_template(markup) for one in request.messages])
+            failed = prompt_failure(Prompt(_PROMPT_KEY, token_ids), self._architecture)
+            if failed is not None and failed.failure is not None:
+                raise _error(failed.failure, failed.detail)
         except TunixRTError as error:
             return Failed.of(error, request.order_id)
         end_of_prompt = decode(self._encoder, token_ids[-_NUM_LAST_TOKENS:]) or ""
@@ -148,14 +145,6 @@ class ChatBatcher:
                 self._remove(completion)
             events += completion.deltas(finish)
         return events
-
-    def _encode(self, request: GenerateRequest) -> list[int]:
-        messages = [message.to_template(self._encoder.markup) for message in request.messages]
-        token_ids = self._encoder.encode_messages(messages)
-        failed = prompt_failure(Prompt(_PROMPT_KEY, token_ids), self._architecture)
-        if failed is not None and failed.failure is not None:
-            raise _error(failed.failure, failed.detail)
-        return token_ids
 
     def _remove(self, completion: _ActiveCompletion) -> None:
         del self._active[id(completion.prompt)]
