@@ -9,6 +9,7 @@ from support.recipes import SEED_KEYS, make_recipe
 from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.engines.planning.fixes import FixedRecipe, changed_recipe, find_fixes, possible_changes
 from tunix_rt.engines.planning.memory import estimate_components
+from tunix_rt.engines.planning.planner import PlanQuestion
 from tunix_rt.engines.planning.step import step_shape
 from tunix_rt.engines.planning.targets import known_target
 from tunix_rt.engines.planning.types import Workload
@@ -21,7 +22,7 @@ LARGE = make_recipe(**{"data.row_length": 4096, "training.batch_size": 64})
 
 def fixes_of(recipe: Recipe, target: str, workload: Workload = Workload()) -> list[FixedRecipe]:  # noqa: B008
     architecture = resolve_model(recipe.model, needs_weights=False).architecture
-    return find_fixes(recipe, architecture, known_target(target), workload)
+    return find_fixes(PlanQuestion(recipe, architecture, known_target(target), workload))
 
 
 @pytest.mark.parametrize(
