@@ -15,10 +15,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from tunix_rt.base.errors import InvalidInputError, MissingExtraError, TunixRTError
 from tunix_rt.base.files.atomic import write_json_atomically
+from tunix_rt.base.records import Record
 from tunix_rt.engines.planning.targets import LOCAL, Target
 from tunix_rt.engines.planning.types import Component
 from tunix_rt.engines.types import Platform
@@ -28,11 +29,7 @@ REFUSED = 3
 """Exit code of a child that answers with a `Refusal`."""
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class TopologyRequest(_Frozen):
+class TopologyRequest(Record):
     """Devices that are not present, as the arguments of `jax.experimental.topologies.get_topology_desc`."""
 
     platform: Literal["tpu", "cuda"]
@@ -40,7 +37,7 @@ class TopologyRequest(_Frozen):
     options: dict[str, Any]
 
 
-class CompileRequest(_Frozen):
+class CompileRequest(Record):
     """The train step to compile."""
 
     recipe: Recipe
@@ -52,7 +49,7 @@ class CompileRequest(_Frozen):
     """None: the devices of this machine."""
 
 
-class StoredBytes(_Frozen):
+class StoredBytes(Record):
     """Bytes per device of the inputs of the step, by tree, from the shardings."""
 
     weights: int
@@ -60,14 +57,14 @@ class StoredBytes(_Frozen):
     batch: int
 
 
-class Refusal(_Frozen):
+class Refusal(Record):
     """Why a recipe cannot be compiled at any memory size, and what to do."""
 
     detail: str
     next_step: str
 
 
-class CompiledStep(_Frozen):
+class CompiledStep(Record):
     """The compiler's answer, per device."""
 
     fits: bool

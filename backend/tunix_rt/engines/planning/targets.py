@@ -131,25 +131,6 @@ TARGETS = {target.name: target for target in _KNOWN}
 TARGET_NAMES = (CPU, LOCAL, *TARGETS)
 
 
-def known_target(name: str) -> Target:
-    """A known target by name; `find_target` resolves `cpu` and `local`.
-
-    Raises:
-        InvalidInputError: There is no such target, or it depends on this machine.
-    """
-    if name in TARGETS:
-        return TARGETS[name]
-    if name in TARGET_NAMES:
-        raise InvalidInputError(
-            f"The target {name!r} is this machine; a known target is required.",
-            next_step=f"Choose one of {', '.join(TARGETS)}.",
-        )
-    raise InvalidInputError(
-        f"There is no target {name!r}.",
-        next_step=f"{did_you_mean(name, TARGET_NAMES)} docs/planning.md lists the targets.",
-    )
-
-
 def target_of_device_kind(kind: str) -> Target | None:
     """The known target with this JAX or nvidia-smi device name; None for others.
 
@@ -176,7 +157,12 @@ def find_target(name: str) -> Target:
         return cpu_target()
     if name == LOCAL:
         return replace(_local_gpu() or cpu_target(), name=LOCAL)
-    return known_target(name)
+    if name in TARGETS:
+        return TARGETS[name]
+    raise InvalidInputError(
+        f"There is no target {name!r}.",
+        next_step=f"{did_you_mean(name, TARGET_NAMES)} docs/planning.md lists the targets.",
+    )
 
 
 def cpu_target() -> Target:
