@@ -50,15 +50,12 @@ def possible_changes(recipe: Recipe, target: Target, workload: Workload) -> list
     """Every possible change of this recipe, stronger variants after weaker ones."""
     plain = recipe.model_dump(mode="json")
     changes = [*_memory_changes(recipe, target), *_numeric_changes(recipe, workload)]
+
+    def is_new(key: str, value: JsonValue) -> bool:
+        return bool(reduce(getitem, key.split("."), plain) != value)
+
     return [
-        replace(
-            change,
-            values={
-                key: value
-                for key, value in change.values.items()
-                if reduce(getitem, key.split("."), plain) != value
-            },
-        )
+        replace(change, values={key: value for key, value in change.values.items() if is_new(key, value)})
         for change in changes
     ]
 

@@ -192,7 +192,14 @@ def resolve_torch_kernel(
         return _automatic_torch_kernel(setting, has_flash)
     if requested == "dense":
         return TorchKernelChoice("dense", "the recipe asks for it")
-    obstacle = "it runs on TPU only" if requested == "splash" else _torch_cudnn_obstacle(setting)
+    if requested == "splash":
+        obstacle: str | None = "it runs on TPU only"
+    elif setting.platform != "gpu":
+        obstacle = "it runs on NVIDIA GPUs only"
+    elif setting.architecture.attention_softcap is not None:
+        obstacle = "it has no soft cap on the scores, and this model needs one"
+    else:
+        obstacle = _fused_obstacle(setting)
     if obstacle is not None:
         raise InvalidInputError(
             f"training.attention {requested} cannot be used: {obstacle}.",
@@ -217,14 +224,6 @@ def _automatic_torch_kernel(setting: Setting, has_flash: bool) -> TorchKernelCho
     if is_capped:
         return TorchKernelChoice("dense", f"only it has the soft cap that this model needs{without_flash}")
     return TorchKernelChoice("sdpa", f"the best kernel of torch that takes a mask{without_flash}")
-
-
-def _torch_cudnn_obstacle(setting: Setting) -> str | None:
-    if setting.platform != "gpu":
-        return "it runs on NVIDIA GPUs only"
-    if setting.architecture.attention_softcap is not None:
-        return "it has no soft cap on the scores, and this model needs one"
-    return _fused_obstacle(setting)
 
 
 def _fused_obstacle(setting: Setting) -> str | None:

@@ -79,12 +79,8 @@ class TrainStep:
     ) -> None:
         """Take ownership of a decoder: its trained weights become working copies if the recipe says so.
 
-        Args:
-            decoder: On the device, with every weight in its storage format.
-            recipe: Of the run.
-            num_steps: Number of updates of the whole run, the length of the schedule.
-            device: Of the decoder.
-            layout: Of the processes.
+        Every weight of the decoder is on the device in its storage format. `num_steps` is the number of
+        updates of the whole run, the length of the schedule.
         """
         self._decoder, self._recipe, self._device, self._layout = decoder, recipe, device, layout
         self._device_use = threading.Lock()
