@@ -15,7 +15,7 @@ from typing import Any
 
 from tunix_rt.base.files.atomic import write_json_atomically
 from tunix_rt.engines.planning.compile import CompileRequest, compile_in_child, topology_request
-from tunix_rt.engines.planning.targets import GIB, LOCAL, Target, known_target
+from tunix_rt.engines.planning.targets import GIB, LOCAL, Target, find_target
 from tunix_rt.engines.weights.sources import resolve_model
 from tunix_rt.recipes.load import validate_recipe
 from tunix_rt.recipes.types import Recipe
@@ -167,7 +167,7 @@ def compile_request(target_name: str, values: dict[str, Any]) -> CompileRequest:
 
 
 def _target(name: str) -> Target:
-    target = known_target(name)
+    target = find_target(name)
     # The card itself, not its description: cuDNN needs it.
     return replace(target, name=LOCAL) if name == "h200" else target
 

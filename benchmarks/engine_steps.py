@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 from unittest.mock import patch
 
-from tunix_rt.engines.planning.targets import Platform
-from tunix_rt.engines.types import DeviceRequest, EngineName
+from tunix_rt.engines.types import DeviceRequest, EngineName, Platform
 from tunix_rt.engines.weights.sources import resolve_model
 from tunix_rt.recipes.types import Recipe
 from tunix_rt.tokenization.packing import Batch

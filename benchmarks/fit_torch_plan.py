@@ -24,7 +24,7 @@ from tunix_rt.engines.planning.memory import (
     torch_calibration,
 )
 from tunix_rt.engines.planning.step import StepShape, step_shape
-from tunix_rt.engines.planning.targets import GIB, known_target
+from tunix_rt.engines.planning.targets import GIB, find_target
 from tunix_rt.engines.weights.sources import resolve_model
 from tunix_rt.recipes.load import validate_recipe
 from tunix_rt.recipes.types import Recipe
@@ -52,7 +52,7 @@ def shape_of(step: dict[str, Any]) -> StepShape:
         # The planner must think that all tokens are trained; of the grid's, two thirds are.
         recipe = _with_chunk(recipe, recipe.training.batch_size * recipe.data.row_length * 2 // 3)
     architecture = resolve_model(recipe.model, needs_weights=False).architecture
-    return step_shape(recipe, architecture, known_target(step["target"]), "torch")
+    return step_shape(recipe, architecture, find_target(step["target"]), "torch")
 
 
 def _with_chunk(recipe: Recipe, num_tokens: int) -> Recipe:

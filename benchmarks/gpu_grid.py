@@ -30,7 +30,7 @@ from tunix_rt.base.errors import TunixRTError
 from tunix_rt.base.files.atomic import write_json_atomically
 from tunix_rt.engines.planning.memory import estimate_components, estimate_torch_components
 from tunix_rt.engines.planning.step import step_shape
-from tunix_rt.engines.planning.targets import GIB, known_target
+from tunix_rt.engines.planning.targets import GIB, find_target
 from tunix_rt.engines.weights.sources import resolve_model
 from tunix_rt.recipes.load import validate_recipe
 from tunix_rt.recipes.types import Recipe
@@ -213,7 +213,7 @@ def planned_gib(engine: Any, values: dict[str, Any], target: str) -> float:
     """What the planner says, and something more."""
     recipe = validate_recipe(values)
     architecture = resolve_model(recipe.model, needs_weights=False).architecture
-    shape = step_shape(recipe, architecture, known_target(target), engine)
+    shape = step_shape(recipe, architecture, find_target(target), engine)
     components = estimate_torch_components(shape) if engine == "torch" else estimate_components(shape)
     return sum(components.values()) / GIB * 1.15 + 1.5
 

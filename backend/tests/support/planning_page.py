@@ -7,7 +7,7 @@ from typing import Any
 
 from tunix_rt.engines.planning.compile import CompiledStep
 from tunix_rt.engines.planning.planner import PlanQuestion, compiled_plan, estimated_plan
-from tunix_rt.engines.planning.targets import GIB, TARGETS, known_target
+from tunix_rt.engines.planning.targets import GIB, TARGETS, find_target
 from tunix_rt.engines.planning.types import Plan, Workload
 from tunix_rt.engines.weights.sources import resolve_model
 from tunix_rt.recipes.load import validate_recipe
@@ -45,7 +45,7 @@ def question_of(case: dict[str, Any]) -> PlanQuestion:
     recipe = validate_recipe(case["recipe"])
     architecture = resolve_model(recipe.model, needs_weights=False).architecture
     engine = case.get("engine", "jax")
-    return PlanQuestion(recipe, architecture, known_target(case["target"]), Workload(), engine=engine)
+    return PlanQuestion(recipe, architecture, find_target(case["target"]), Workload(), engine=engine)
 
 
 def plan_of(case: dict[str, Any]) -> Plan:

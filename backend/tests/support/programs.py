@@ -9,7 +9,7 @@ from tunix_rt.engines.jax.model.params import Params
 from tunix_rt.engines.jax.program import Program, build_program
 from tunix_rt.engines.jax.sharding import make_mesh
 from tunix_rt.engines.jax.training.state import StepMetrics, TrainState
-from tunix_rt.engines.planning.kernels import Platform
+from tunix_rt.engines.types import Platform
 from tunix_rt.engines.weights.architecture import Architecture, architecture_from_config
 from tunix_rt.recipes.types import Recipe
 from tunix_rt.tokenization.packing import Batch

@@ -9,7 +9,7 @@ from tunix_rt.base.assets import shipped_recipe_names, shipped_recipe_path
 from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.engines.planning.compile import CompiledStep
 from tunix_rt.engines.planning.planner import PlanQuestion, compiled_plan, estimated_plan
-from tunix_rt.engines.planning.targets import GIB, known_target
+from tunix_rt.engines.planning.targets import GIB, find_target
 from tunix_rt.engines.planning.types import Plan, Workload
 from tunix_rt.engines.weights.sources import resolve_model
 from tunix_rt.recipes.load import load_recipe
@@ -49,7 +49,7 @@ def gpu_table() -> str:
         (f"`{name}`", *(_figure(_estimate(shipped(name), card)) for card in CARDS))
         for name in shipped_recipe_names()
     ]
-    limits = [f"{card} ({known_target(card).memory_bytes / GIB:.1f})" for card in CARDS]
+    limits = [f"{card} ({find_target(card).memory_bytes / GIB:.1f})" for card in CARDS]
     return table_text(("recipe", *limits), rows)
 
 
@@ -95,7 +95,7 @@ def _estimate(recipe: Recipe, target: str) -> Plan | None:
 
 def _question(recipe: Recipe, target: str) -> PlanQuestion:
     architecture = resolve_model(recipe.model, online=False, needs_weights=False).architecture
-    return PlanQuestion(recipe, architecture, known_target(target), Workload())
+    return PlanQuestion(recipe, architecture, find_target(target), Workload())
 
 
 def _figure(plan: Plan | None) -> str:

@@ -9,7 +9,7 @@ from tunix_rt.base.terminal.options import JsonFlag, RecipeFile, parse_duration,
 from tunix_rt.base.terminal.output import err, out, print_json
 from tunix_rt.engines.planning.service import PlanOptions, PlanProgress, plan_recipe
 from tunix_rt.engines.planning.targets import TARGET_NAMES, find_target
-from tunix_rt.engines.planning.views import CompilingLine, print_estimate, print_plan
+from tunix_rt.engines.planning.views import compiling_line, print_estimate, print_plan
 from tunix_rt.engines.select import RequestedEngine
 from tunix_rt.engines.types import EngineName
 from tunix_rt.recipes.load import Flag, load_recipe
@@ -51,8 +51,8 @@ def plan(
         verifies_fixes=verify,
         session_seconds=None if session is None else parse_duration(session),
     )
-    with CompilingLine(err) as line:
-        progress = PlanProgress(lambda estimate: print_estimate(estimate, err), line.update)
+    with compiling_line(err) as on_compiling:
+        progress = PlanProgress(lambda estimate: print_estimate(estimate, err), on_compiling)
         result = plan_recipe(load_settings(), resolved.recipe, find_target(on), options, progress)
     print_json(result) if as_json else print_plan(result, out)
     if not result.fits or result.fits_session is False:

@@ -12,7 +12,7 @@ from tunix_rt.base.terminal.options import JsonFlag, RecipeFile, recipe_file
 from tunix_rt.base.terminal.output import counted, err, print_json, print_table, say
 from tunix_rt.engines.planning.service import PlanProgress
 from tunix_rt.engines.planning.targets import LOCAL
-from tunix_rt.engines.planning.views import CompilingLine, duration
+from tunix_rt.engines.planning.views import compiling_line, duration
 from tunix_rt.kaggle.kernels import pull_kernel, push_kernel
 from tunix_rt.kaggle.notebook import NotebookRequest, WrittenNotebook, write_notebook
 from tunix_rt.kaggle.preflight import CheckName, PreflightRequest, run_preflight
@@ -109,8 +109,8 @@ def notebook(
         continues_from=goes_on_from,
         is_smoke=smoke,
     )
-    with CompilingLine(err) as line:
-        progress = PlanProgress(on_compiling=line.update)
+    with compiling_line(err) as on_compiling:
+        progress = PlanProgress(on_compiling=on_compiling)
         written = write_notebook(load_settings(), path, request, is_fast=fast or smoke, progress=progress)
     file = to or Path(f"{path.stem}.ipynb")
     with write_atomically(file, what="writing the notebook") as stream:
@@ -142,8 +142,9 @@ def preflight(
         num_sessions=sessions,
         is_fast=fast,
     )
-    with CompilingLine(err) as line:
-        found = run_preflight(load_settings(), request, progress=PlanProgress(on_compiling=line.update))
+    with compiling_line(err) as on_compiling:
+        progress = PlanProgress(on_compiling=on_compiling)
+        found = run_preflight(load_settings(), request, progress=progress)
     if as_json:
         print_json(found.to_json())
     else:

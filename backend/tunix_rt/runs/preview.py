@@ -16,8 +16,9 @@ from tunix_rt.base.settings import Settings
 from tunix_rt.datasets.service import get_dataset, iter_rows
 from tunix_rt.datasets.types import KEY_PATTERN
 from tunix_rt.engines.planning.service import PlanOptions
-from tunix_rt.engines.planning.targets import CPU, LOCAL, TARGETS, Platform, Target, find_target
+from tunix_rt.engines.planning.targets import CPU, LOCAL, TARGETS, Target, find_target
 from tunix_rt.engines.select import this_machine
+from tunix_rt.engines.types import Platform
 from tunix_rt.recipes.keys import leaf_keys
 from tunix_rt.recipes.load import load_recipe, resolve_recipe
 from tunix_rt.runs.submit import named_recipe_path, preview_of, requested_recipe, require_data

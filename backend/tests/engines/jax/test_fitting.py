@@ -8,14 +8,14 @@ from tunix_rt.base.errors import DoesNotFitError
 from tunix_rt.engines.jax.devices import is_out_of_memory
 from tunix_rt.engines.jax.start import Fitted
 from tunix_rt.engines.planning.planner import PlanQuestion, estimated_plan
-from tunix_rt.engines.planning.targets import known_target
+from tunix_rt.engines.planning.targets import find_target
 from tunix_rt.engines.planning.types import Plan, Workload
 
 EXHAUSTED = jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 9 bytes.\nmore")
 
 
 def make_plan(**changes: object) -> Plan:
-    question = PlanQuestion(tiny_recipe(), tiny_architecture(), known_target("h100"), Workload())
+    question = PlanQuestion(tiny_recipe(), tiny_architecture(), find_target("h100"), Workload())
     return estimated_plan(question).model_copy(update=changes)
 
 

@@ -9,7 +9,7 @@ from support.programs import random_batch, tiny_architecture, tiny_params, tiny_
 
 from tunix_rt.engines.jax.program import Program, build_program
 from tunix_rt.engines.jax.sharding import make_mesh
-from tunix_rt.engines.planning.kernels import Platform
+from tunix_rt.engines.types import Platform
 
 
 def _program(platform: Platform, mode: str, **sections: Any) -> Program:

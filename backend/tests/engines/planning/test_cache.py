@@ -17,6 +17,7 @@ from tunix_rt.engines.planning.compile import (
     compiler_versions,
 )
 from tunix_rt.engines.planning.fixes import find_fixes
+from tunix_rt.engines.planning.planner import PlanQuestion
 from tunix_rt.engines.planning.service import PlanOptions, PlanProgress, plan_recipe
 from tunix_rt.engines.planning.targets import find_target
 from tunix_rt.engines.planning.types import Workload
@@ -104,7 +105,7 @@ def test_verified_fixes_have_compiled_figures(tmp_path: Path) -> None:
     asked = request_of(**{"training.donate_buffers": False, "data.row_length": 64})
     architecture = resolve_model(asked.recipe.model, needs_weights=False).architecture
     cache_step(settings.plans_dir, asked, STEP.model_copy(update={"total_bytes": 20_000_000}))
-    kept, *dropped = find_fixes(asked.recipe, architecture, small, Workload())
+    kept, *dropped = find_fixes(PlanQuestion(asked.recipe, architecture, small, Workload()))
     for fixed, total_bytes in [(kept, 10_000_000), *((fixed, 12_000_000) for fixed in dropped)]:
         request = asked.model_copy(update={"recipe": fixed.recipe})
         cache_step(settings.plans_dir, request, STEP.model_copy(update={"total_bytes": total_bytes}))

@@ -3,7 +3,7 @@
 import pytest
 
 from tunix_rt.engines.planning.compile import compiler_environment, gpu_target_config, topology_request
-from tunix_rt.engines.planning.targets import TARGETS, Target, cpu_target, known_target
+from tunix_rt.engines.planning.targets import TARGETS, Target, cpu_target, find_target
 
 GPUS = [target for target in TARGETS.values() if target.platform == "gpu"]
 
@@ -20,10 +20,10 @@ def test_every_gpu_is_described_by_its_parts(target: Target) -> None:
 
 
 def test_a_tpu_slice_is_described_by_its_name() -> None:
-    request = topology_request(known_target("v5e-8"))
+    request = topology_request(find_target("v5e-8"))
     assert request is not None
     assert (request.platform, request.name) == ("tpu", "v5e:2x4")
-    environment = compiler_environment(known_target("v5e-8"))
+    environment = compiler_environment(find_target("v5e-8"))
     assert environment["TPU_ACCELERATOR_TYPE"] == "v5litepod-8"
     assert environment["JAX_PLATFORMS"] == "cpu"
 

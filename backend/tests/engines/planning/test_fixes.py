@@ -9,8 +9,9 @@ from support.recipes import SEED_KEYS, make_recipe
 from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.engines.planning.fixes import FixedRecipe, changed_recipe, find_fixes, possible_changes
 from tunix_rt.engines.planning.memory import estimate_components
+from tunix_rt.engines.planning.planner import PlanQuestion
 from tunix_rt.engines.planning.step import step_shape
-from tunix_rt.engines.planning.targets import known_target
+from tunix_rt.engines.planning.targets import find_target
 from tunix_rt.engines.planning.types import Workload
 from tunix_rt.engines.weights.sources import resolve_model
 from tunix_rt.recipes.load import load_recipe
@@ -21,7 +22,7 @@ LARGE = make_recipe(**{"data.row_length": 4096, "training.batch_size": 64})
 
 def fixes_of(recipe: Recipe, target: str, workload: Workload = Workload()) -> list[FixedRecipe]:  # noqa: B008
     architecture = resolve_model(recipe.model, needs_weights=False).architecture
-    return find_fixes(recipe, architecture, known_target(target), workload)
+    return find_fixes(PlanQuestion(recipe, architecture, find_target(target), workload))
 
 
 @pytest.mark.parametrize(
@@ -38,9 +39,9 @@ def test_every_suggestion_can_be_typed_and_then_fits(recipe: Recipe, target: str
         assert set(words[::2]) == {"--set"}
         assert load_recipe(file, sets=words[1::2]).recipe == fixed.recipe
         architecture = resolve_model(recipe.model, needs_weights=False).architecture
-        step = step_shape(fixed.recipe, architecture, known_target(target))
+        step = step_shape(fixed.recipe, architecture, find_target(target))
         assert sum(estimate_components(step).values()) == fixed.fix.per_device_bytes
-        assert fixed.fix.per_device_bytes <= known_target(target).memory_bytes
+        assert fixed.fix.per_device_bytes <= find_target(target).memory_bytes
 
 
 def test_suggestions_come_in_the_order_of_what_they_do_to_the_training() -> None:
@@ -54,7 +55,7 @@ def test_where_there_are_many_ways_none_contains_another() -> None:
 
 
 def test_rows_are_shortened_only_when_every_example_still_fits() -> None:
-    target = known_target("v5e-1")
+    target = find_target("v5e-1")
     unknown = possible_changes(LARGE, target, Workload())
     assert "row length" not in {change.kind for change in unknown}
     [known] = [
@@ -66,14 +67,14 @@ def test_rows_are_shortened_only_when_every_example_still_fits() -> None:
 
 
 def test_a_change_to_bfloat16_weights_keeps_small_updates_alive() -> None:
-    changes = {change.kind: change for change in possible_changes(LARGE, known_target("t4"), Workload())}
+    changes = {change.kind: change for change in possible_changes(LARGE, find_target("t4"), Workload())}
     changed = changed_recipe(LARGE, changes["weights"].values)
     assert changed.training.precision.stochastic_rounding
 
 
 def test_a_recipe_that_has_it_all_is_offered_nothing_twice() -> None:
     recipe = make_recipe(**{"training.mode": "qlora", "training.precision.weights": "bfloat16"})
-    kinds = {change.kind for change in possible_changes(recipe, known_target("h200"), Workload())}
+    kinds = {change.kind for change in possible_changes(recipe, find_target("h200"), Workload())}
     assert not kinds & {"donation", "remat", "lora", "qlora", "weights", "devices"}
 
 
@@ -81,4 +82,4 @@ def test_quantising_in_blocks_that_no_matrix_has_is_refused_with_the_size_that_w
     recipe = make_recipe("tiny-gemma", **{"model.weights": "random", "training.mode": "qlora"})
     architecture = resolve_model(recipe.model, needs_weights=False).architecture
     with pytest.raises(InvalidInputError, match=r"block_size 64 .* 96 inputs of .*Set it to 32"):
-        step_shape(recipe, architecture, known_target("t4"))
+        step_shape(recipe, architecture, find_target("t4"))

@@ -5,7 +5,7 @@ from support.recipes import make_recipe
 
 from tunix_rt.engines.planning.fixes import insufficient_memory_error, out_of_memory_error, with_advice
 from tunix_rt.engines.planning.planner import PlanQuestion, estimated_plan
-from tunix_rt.engines.planning.targets import known_target
+from tunix_rt.engines.planning.targets import find_target
 from tunix_rt.engines.planning.types import Plan, Workload
 from tunix_rt.engines.weights.sources import resolve_model
 
@@ -15,7 +15,7 @@ EXHAUSTED = RuntimeError("Out of memory allocating 9 bytes.\nmore")
 
 def question(target: str) -> PlanQuestion:
     architecture = resolve_model(RECIPE.model, needs_weights=False).architecture
-    return PlanQuestion(RECIPE, architecture, known_target(target), Workload(num_steps=3))
+    return PlanQuestion(RECIPE, architecture, find_target(target), Workload(num_steps=3))
 
 
 def make_plan(**changes: object) -> Plan:

@@ -5,7 +5,7 @@ from support.recipes import make_recipe
 
 from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.engines.planning.limits import MeshShape, mesh_shape, rows_per_device
-from tunix_rt.engines.planning.targets import GIB, TARGETS, find_target, known_target, target_of_device_kind
+from tunix_rt.engines.planning.targets import GIB, TARGETS, find_target, target_of_device_kind
 from tunix_rt.engines.weights.sources import resolve_model
 from tunix_rt.recipes.types import ShardingSection
 
@@ -19,17 +19,12 @@ def test_every_figure_of_a_target_is_positive_and_has_a_source(target) -> None:
 
 
 def test_a_v5e_chip_has_what_the_compiler_grants_it() -> None:
-    assert known_target("v5e-8").memory_bytes == 15.75 * GIB
+    assert find_target("v5e-8").memory_bytes == 15.75 * GIB
 
 
 def test_a_misspelt_target_names_the_near_one() -> None:
     with pytest.raises(InvalidInputError, match="v5e-8"):
         find_target("v5e8")
-
-
-def test_where_a_known_target_is_needed_this_machine_is_not_called_a_misspelling() -> None:
-    with pytest.raises(InvalidInputError, match="'cpu' is this machine"):
-        known_target("cpu")
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ def test_a_card_without_measured_runs_is_a_prediction() -> None:
 def test_advice_is_estimated_with_the_same_model() -> None:
     asked = question("rtx4090")
     assert not estimated_plan(asked).fits
-    fixes = find_fixes(asked.recipe, asked.architecture, asked.target, asked.workload, asked.engine)
+    fixes = find_fixes(asked)
     for fixed in fixes:
         again = PlanQuestion(fixed.recipe, asked.architecture, asked.target, asked.workload, engine="torch")
         assert estimated_plan(again).per_device_bytes == fixed.fix.per_device_bytes

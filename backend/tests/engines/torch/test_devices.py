@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from tunix_rt.base.errors import DeviceError, InvalidInputError
-from tunix_rt.engines.torch.devices import TorchDevice, _cpu_reason, choose_device, require_format
+from tunix_rt.engines.planning.limits import require_torch_format
+from tunix_rt.engines.torch.devices import TorchDevice, _cpu_reason, choose_device
 from tunix_rt.engines.types import DeviceRequest
 
 needs_no_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
@@ -63,6 +64,6 @@ def test_unsupported_bfloat16_error_names_key() -> None:
     card = _OldCard("gpu", torch.device("cuda"), "Tesla T4", 1, 16 * 2**30, "auto: a GPU is there")
 
     with pytest.raises(InvalidInputError, match=r"Tesla T4.*bfloat16.*training\.precision\.compute: float32"):
-        require_format("bfloat16", card)
-    require_format("float32", card)
-    require_format("bfloat16", choose_device(DeviceRequest("cpu")))
+        require_torch_format("bfloat16", card.kind, card.compute_capability)
+    require_torch_format("float32", card.kind, card.compute_capability)
+    require_torch_format("bfloat16", "cpu", choose_device(DeviceRequest("cpu")).compute_capability)

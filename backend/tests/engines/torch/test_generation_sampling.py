@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from tunix_rt.engines.generation.base import Prompt
 from tunix_rt.engines.generation.scheduler import noise_key
 from tunix_rt.engines.torch.generation.generator import (
-    SamplingParams,
     is_in_nucleus,
     sample_tokens,
     uniform_draws,
 )
+from tunix_rt.engines.types import Decoding
 
 PROBABILITIES = np.array([0.5, 0.25, 0.15, 0.07, 0.03])
 NUM_DRAWS = 4_000
@@ -25,7 +25,7 @@ def draws(temperature: float, top_p: float = 1.0, *, num_positions: int = 1) -> 
     keys = [noise_key(Prompt(str(number), [0]), seed=11) for number in range(NUM_DRAWS // num_positions)]
     logits = torch.tensor(np.log(PROBABILITIES), dtype=torch.float32).tile((NUM_DRAWS, 1))
     numbers = uniform_draws(keys, num_positions).flatten()
-    return sample_tokens(SamplingParams(temperature, top_p), logits, numbers).numpy()
+    return sample_tokens(Decoding(temperature=temperature, top_p=top_p), logits, numbers).numpy()
 
 
 def chi_square(tokens: NDArray[np.int64], probabilities: NDArray[np.float64]) -> float:
@@ -61,8 +61,8 @@ def test_no_temperature_is_too_low() -> None:
 def test_the_largest_draw_takes_a_token_that_is_possible() -> None:
     logits = torch.tensor([[0.0, 0.0, -1000.0, -1000.0]])
     largest = torch.tensor([1 - 2**-24])
-    assert sample_tokens(SamplingParams(1.0, 1.0), logits, largest).tolist() == [1]
-    assert sample_tokens(SamplingParams(1.0, 1.0), logits, torch.tensor([0.0])).tolist() == [0]
+    assert sample_tokens(Decoding(temperature=1.0), logits, largest).tolist() == [1]
+    assert sample_tokens(Decoding(temperature=1.0), logits, torch.tensor([0.0])).tolist() == [0]
 
 
 def test_unlikely_tokens_of_a_large_vocabulary_keep_their_share() -> None:
@@ -70,7 +70,7 @@ def test_unlikely_tokens_of_a_large_vocabulary_keep_their_share() -> None:
     logits = torch.zeros(1, num_tokens)
     logits[0, 0] = float(np.log(num_tokens - 1))  # as likely as all the others together
     middle_of_the_rest = torch.tensor([0.75])
-    [chosen] = sample_tokens(SamplingParams(1.0, 1.0), logits, middle_of_the_rest).tolist()
+    [chosen] = sample_tokens(Decoding(temperature=1.0), logits, middle_of_the_rest).tolist()
     assert abs(chosen - num_tokens / 2) < 0.001 * num_tokens
 
 

@@ -51,7 +51,7 @@ def test_every_example_has_the_logits_that_transformers_gives_it_alone(name: str
         hidden = decoder.hidden(*inputs_of(packed_rows(rows, ROW_LENGTH)))
         logits = hidden @ decoder.head_weight().T
         theirs = model(torch.from_numpy(rows[0][2][None]).long()).logits[0]
-    cap = decoder.final_softcap
+    cap = decoder.architecture.final_softcap
     logits = logits if cap is None else cap * torch.tanh(logits / cap)
 
     torch.testing.assert_close(logits[0, 14:22], theirs, atol=1e-4, rtol=1e-4)

@@ -7,7 +7,7 @@ import pytest
 
 from tunix_rt.base.errors import ConflictError
 from tunix_rt.base.files.jsonl import JsonLines, keep_json_lines, read_json_lines
-from tunix_rt.base.files.locks import is_held
+from tunix_rt.base.files.locks import is_held, is_unused, remove_if_unused
 from tunix_rt.engines.training.run_dir import RunDir
 
 
@@ -22,12 +22,12 @@ def test_two_processes_cannot_write_one_run(tmp_path: Path) -> None:
 def test_a_directory_that_was_only_held_is_empty_and_goes_away(tmp_path: Path) -> None:
     run_dir = RunDir(tmp_path / "run")
     with run_dir.held():
-        assert run_dir.is_empty()
-        run_dir.remove_if_empty()
+        assert is_unused(run_dir.path)
+        remove_if_unused(run_dir.path)
     assert not run_dir.path.exists()
     run_dir.path.mkdir()
     run_dir.log.write_text("hello")
-    run_dir.remove_if_empty()
+    remove_if_unused(run_dir.path)
     assert run_dir.log.exists()
 
 

@@ -36,7 +36,8 @@ from tunix_rt.engines.jax.sharding import (
 from tunix_rt.engines.jax.training.optimizer import learning_rate_at, make_optimizer
 from tunix_rt.engines.jax.training.state import StepMetrics, TrainState, initial_state
 from tunix_rt.engines.jax.training.step import DeviceBatch, StepParts, train_step, validation_step
-from tunix_rt.engines.planning.kernels import KernelChoice, Platform, Setting, resolve_kernel
+from tunix_rt.engines.planning.kernels import KernelChoice, Setting, resolve_kernel
+from tunix_rt.engines.types import Platform
 from tunix_rt.engines.weights.architecture import Architecture
 from tunix_rt.recipes.types import LoraSection, Recipe
 from tunix_rt.tokenization.packing import Batch

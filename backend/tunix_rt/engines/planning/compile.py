@@ -8,29 +8,28 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from tunix_rt.base.errors import InvalidInputError, MissingExtraError, TunixRTError
 from tunix_rt.base.files.atomic import write_json_atomically
-from tunix_rt.engines.planning.targets import LOCAL, Platform, Target
+from tunix_rt.base.records import Record
+from tunix_rt.engines.planning.targets import LOCAL, Target
 from tunix_rt.engines.planning.types import Component
+from tunix_rt.engines.types import Platform
 from tunix_rt.recipes.types import Recipe
 
 REFUSED = 3
 """Exit code of a child that answers with a `Refusal`."""
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class TopologyRequest(_Frozen):
+class TopologyRequest(Record):
     """Devices that are not present, as the arguments of `jax.experimental.topologies.get_topology_desc`."""
 
     platform: Literal["tpu", "cuda"]
@@ -38,7 +37,7 @@ class TopologyRequest(_Frozen):
     options: dict[str, Any]
 
 
-class CompileRequest(_Frozen):
+class CompileRequest(Record):
     """The train step to compile."""
 
     recipe: Recipe
@@ -50,7 +49,7 @@ class CompileRequest(_Frozen):
     """None: the devices of this machine."""
 
 
-class StoredBytes(_Frozen):
+class StoredBytes(Record):
     """Bytes per device of the inputs of the step, by tree, from the shardings."""
 
     weights: int
@@ -58,14 +57,14 @@ class StoredBytes(_Frozen):
     batch: int
 
 
-class Refusal(_Frozen):
+class Refusal(Record):
     """Why a recipe cannot be compiled at any memory size, and what to do."""
 
     detail: str
     next_step: str
 
 
-class CompiledStep(_Frozen):
+class CompiledStep(Record):
     """The compiler's answer, per device."""
 
     fits: bool
@@ -114,11 +113,9 @@ def attributed_components(
         "temporaries": 0,
     }
     components["temporaries"] = compiled.total_bytes - sum(components.values())
-    exact = (
-        "weights and optimizer state"
-        if compiled.undonated_bytes is None
-        else ("weights, optimizer state and undonated copies")
-    )
+    exact = "weights, optimizer state and undonated copies"
+    if compiled.undonated_bytes is None:
+        exact = "weights and optimizer state"
     return components, f"Exact: the total, {exact}. Gradients, activations and logits are attributed."
 
 
@@ -150,11 +147,7 @@ def compiler_versions() -> str:
 
 
 def _path(plans_dir: Path, request: CompileRequest) -> Path:
-    identity = {
-        "request": step_identity(request),
-        "compiler": compiler_versions(),
-        "code": code_hash(),
-    }
+    identity = {"request": step_identity(request), "compiler": compiler_versions(), "code": code_hash()}
     text = json.dumps(identity, sort_keys=True)
     return plans_dir / f"{hashlib.sha256(text.encode()).hexdigest()}.json"
 
@@ -320,23 +313,27 @@ def compile_in_child(request: CompileRequest, target: Target, on_tick: OnTick) -
         InvalidInputError: The recipe cannot run on this target at any memory size.
         TunixRTError: The compiler crashed, or failed for a reason other than memory.
     """
+    next_step = "Use --fast for the estimate alone, or report this with the recipe."
     with tempfile.TemporaryDirectory(prefix="tunix-rt-plan-") as directory:
         answer, log = Path(directory) / "answer.json", Path(directory) / "log.txt"
-        code = _run(request, _environment(target), answer, log, on_tick)
+        code = _run_compiler(request, target, answer, log, on_tick)
         if code == 0 and answer.is_file():
-            return _read_answer(answer)
+            try:
+                return CompiledStep.model_validate_json(answer.read_bytes())
+            except ValidationError as error:
+                problem = f"The answer of the compiling process cannot be read: {error}"
+                raise TunixRTError(problem, next_step=next_step) from error
         if code == REFUSED and answer.is_file():
             refusal = Refusal.model_validate_json(answer.read_bytes())
             raise InvalidInputError(refusal.detail, next_step=refusal.next_step)
-        raise TunixRTError(
-            f"The compiler exited with code {code}: {_last_lines(log)}",
-            next_step="Use --fast for the estimate alone, or report this with the recipe.",
-        )
+        output = log.read_text(encoding="utf-8", errors="replace").strip()[-_SHOWN_CHARS:] or "no output"
+        raise TunixRTError(f"The compiler exited with code {code}: {output}", next_step=next_step)
 
 
-def _run(
-    request: CompileRequest, environment: dict[str, str], answer: Path, log: Path, on_tick: OnTick
-) -> int:
+def _run_compiler(request: CompileRequest, target: Target, answer: Path, log: Path, on_tick: OnTick) -> int:
+    environment = os.environ | compiler_environment(target)
+    if assembler := assembler_directory():
+        environment["PATH"] = f"{assembler}{os.pathsep}{environment.get('PATH', '')}"
     started = time.monotonic()
     command = [sys.executable, "-m", AOT_MODULE, str(answer)]
     with log.open("wb") as output:
@@ -344,7 +341,12 @@ def _run(
             command, stdin=subprocess.PIPE, stdout=output, stderr=output, env=environment
         )
         try:
-            _send_request(child, request.model_dump_json().encode() + b"\n")
+            assert child.stdin is not None
+            # If the child exited during startup, its log has the reason.
+            with suppress(BrokenPipeError):
+                child.stdin.write(request.model_dump_json().encode() + b"\n")
+                child.stdin.flush()
+            # The pipe stays open: the child exits when it closes.
             while child.poll() is None:
                 on_tick(time.monotonic() - started)
                 time.sleep(_TICK_S)
@@ -352,35 +354,3 @@ def _run(
             child.kill()
             child.communicate()
     return child.returncode
-
-
-def _send_request(child: "subprocess.Popen[bytes]", request: bytes) -> None:
-    """Send the request and leave the pipe open: the child exits when it closes."""
-    assert child.stdin is not None
-    try:
-        child.stdin.write(request)
-        child.stdin.flush()
-    except BrokenPipeError:
-        return  # it exited during startup; its log has the reason
-
-
-def _environment(target: Target) -> dict[str, str]:
-    named = os.environ | compiler_environment(target)
-    if assembler := assembler_directory():
-        named["PATH"] = f"{assembler}{os.pathsep}{named.get('PATH', '')}"
-    return named
-
-
-def _read_answer(answer: Path) -> CompiledStep:
-    try:
-        return CompiledStep.model_validate_json(answer.read_bytes())
-    except ValidationError as error:
-        raise TunixRTError(
-            f"The answer of the compiling process cannot be read: {error}",
-            next_step="Use --fast for the estimate alone, or report this with the recipe.",
-        ) from error
-
-
-def _last_lines(log: Path) -> str:
-    text = log.read_text(encoding="utf-8", errors="replace").strip()
-    return text[-_SHOWN_CHARS:] or "no output"

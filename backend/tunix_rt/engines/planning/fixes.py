@@ -4,21 +4,20 @@ Every suggestion is validated and estimated like any other recipe. Changes are c
 one is not enough.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
-from typing import Any
+from functools import reduce
+from itertools import chain, combinations
+from operator import getitem
 
 from pydantic import JsonValue, ValidationError
 
 from tunix_rt.base.errors import DoesNotFitError, InvalidInputError
 from tunix_rt.engines.planning.memory import estimate_components
-from tunix_rt.engines.planning.planner import PlanQuestion, step_seconds, with_fixes
+from tunix_rt.engines.planning.planner import PlanQuestion, gib, step_seconds
 from tunix_rt.engines.planning.step import step_shape
 from tunix_rt.engines.planning.targets import Target
 from tunix_rt.engines.planning.types import Plan, PlanFix, Workload
-from tunix_rt.engines.types import EngineName
-from tunix_rt.engines.weights.architecture import Architecture
 from tunix_rt.recipes.types import Recipe, TrainingSection
 
 Values = Mapping[str, JsonValue]
@@ -43,23 +42,22 @@ class Change:
         return " ".join(f"--set {key}={_as_yaml(value)}" for key, value in self.values.items())
 
 
+def _as_yaml(value: JsonValue) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def possible_changes(recipe: Recipe, target: Target, workload: Workload) -> list[Change]:
     """Every possible change of this recipe, stronger variants after weaker ones."""
     plain = recipe.model_dump(mode="json")
-    changes = [change for kind in _KINDS for change in kind(recipe, target, workload)]
-    return [replace(change, values=_different(change.values, plain)) for change in changes]
+    changes = [*_memory_changes(recipe, target), *_numeric_changes(recipe, workload)]
 
+    def is_new(key: str, value: JsonValue) -> bool:
+        return bool(reduce(getitem, key.split("."), plain) != value)
 
-def _different(values: Values, plain: dict[str, Any]) -> Values:
-    """Drop keys that already have the value."""
-    return {key: value for key, value in values.items() if _value_at(plain, key) != value}
-
-
-def _value_at(plain: dict[str, Any], key: str) -> Any:
-    value: Any = plain
-    for name in key.split("."):
-        value = value[name]
-    return value
+    return [
+        replace(change, values={key: value for key, value in change.values.items() if is_new(key, value)})
+        for change in changes
+    ]
 
 
 def changed_recipe(recipe: Recipe, values: Values) -> Recipe:
@@ -70,131 +68,80 @@ def changed_recipe(recipe: Recipe, values: Values) -> Recipe:
     """
     plain = recipe.model_dump(mode="json")
     for key, value in values.items():
-        section: dict[str, Any] = plain
         *path, last = key.split(".")
-        for name in path:
-            section = section[name]
-        section[last] = value
+        reduce(getitem, path, plain)[last] = value
     return Recipe.model_validate(plain)
 
 
-def _as_yaml(value: JsonValue) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _donation(recipe: Recipe, target: Target, workload: Workload) -> Iterator[Change]:
-    if not recipe.training.donate_buffers:
+def _memory_changes(recipe: Recipe, target: Target) -> Iterator[Change]:
+    """Changes of how a batch is computed. All but a larger batch keep the training the same."""
+    training = recipe.training
+    if not training.donate_buffers:
         yield Change("donation", {"training.donate_buffers": True}, "no cost", harm=0)
-
-
-def _all_devices(recipe: Recipe, target: Target, workload: Workload) -> Iterator[Change]:
-    if target.num_devices == 1 or "auto" in recipe.sharding.model_dump().values():
-        return
-    use_all: dict[str, JsonValue] = {"sharding.fsdp": "auto"}
-    rows = recipe.training.batch_size // recipe.training.gradient_accumulation_steps
-    if rows % target.num_devices == 0:
-        yield Change("devices", use_all, f"on {target.num_devices} devices", harm=0)
-    else:
-        by_tensor: Values = {"sharding.data": 1, "sharding.fsdp": 1, "sharding.tensor": "auto"}
-        cost = f"{target.num_devices} devices split every matrix product"
-        yield Change("tensor", by_tensor, cost, harm=0)
-        batch = target.num_devices * recipe.training.gradient_accumulation_steps
-        cost = f"{batch} rows per step instead of {recipe.training.batch_size}, on all devices"
-        yield Change("devices", {**use_all, "training.batch_size": batch}, cost, harm=3)
-
-
-def _loss_chunks(recipe: Recipe, target: Target, workload: Workload) -> Iterator[Change]:
-    now = recipe.training.loss_chunk_tokens
+    if target.num_devices > 1 and "auto" not in recipe.sharding.model_dump().values():
+        yield from _all_devices(training, target.num_devices)
     for chunk in (1024, 256):
-        if now is None or chunk < now:
+        if training.loss_chunk_tokens is None or chunk < training.loss_chunk_tokens:
             cost = "logits of fewer tokens at a time"
             yield Change("chunks", {"training.loss_chunk_tokens": chunk}, cost, harm=0)
-
-
-def _attention(recipe: Recipe, target: Target, workload: Workload) -> Iterator[Change]:
-    if recipe.training.attention == "dense" and target.platform != "cpu":
+    if training.attention == "dense" and target.platform != "cpu":
         cost = "the fused attention kernel of the device, where it can be used"
         yield Change("attention", {"training.attention": "auto"}, cost, harm=0)
-
-
-def _remat(recipe: Recipe, target: Target, workload: Workload) -> Iterator[Change]:
-    if recipe.training.remat != "block":
+    if training.remat != "block":
         cost = "layers are recomputed in the backward pass"
         yield Change("remat", {"training.remat": "block"}, cost, harm=0)
-
-
-def _accumulation(recipe: Recipe, target: Target, workload: Workload) -> Iterator[Change]:
-    parts = recipe.training.gradient_accumulation_steps
     for factor in (2, 4, 8, 16, 32):
-        more = parts * factor
-        if recipe.training.batch_size % more == 0:
-            cost = f"each batch in {more} parts"
-            yield Change("accumulation", {"training.gradient_accumulation_steps": more}, cost, harm=0)
+        parts = training.gradient_accumulation_steps * factor
+        if training.batch_size % parts == 0:
+            cost = f"each batch in {parts} parts"
+            yield Change("accumulation", {"training.gradient_accumulation_steps": parts}, cost, harm=0)
 
 
-def _row_length(recipe: Recipe, target: Target, workload: Workload) -> Iterator[Change]:
-    if workload.longest_example is None:
+def _all_devices(training: TrainingSection, num_devices: int) -> Iterator[Change]:
+    use_all: dict[str, JsonValue] = {"sharding.fsdp": "auto"}
+    rows = training.batch_size // training.gradient_accumulation_steps
+    if rows % num_devices == 0:
+        yield Change("devices", use_all, f"on {num_devices} devices", harm=0)
         return
-    enough = -(-workload.longest_example // _ROW_STEP) * _ROW_STEP
-    if enough < recipe.data.row_length:
-        cost = f"fewer tokens per step; every example still fits (longest: {workload.longest_example})"
+    by_tensor: Values = {"sharding.data": 1, "sharding.fsdp": 1, "sharding.tensor": "auto"}
+    yield Change("tensor", by_tensor, f"{num_devices} devices split every matrix product", harm=0)
+    batch = num_devices * training.gradient_accumulation_steps
+    cost = f"{batch} rows per step instead of {training.batch_size}, on all devices"
+    yield Change("devices", {**use_all, "training.batch_size": batch}, cost, harm=3)
+
+
+def _numeric_changes(recipe: Recipe, workload: Workload) -> Iterator[Change]:
+    """Changes of the rows, the formats, the optimizer and the trained weights."""
+    training, precision, longest = recipe.training, recipe.training.precision, workload.longest_example
+    if longest is not None and (enough := -(-longest // _ROW_STEP) * _ROW_STEP) < recipe.data.row_length:
+        cost = f"fewer tokens per step; every example still fits (longest: {longest})"
         yield Change("row length", {"data.row_length": enough}, cost, harm=1)
-
-
-def _precision(recipe: Recipe, target: Target, workload: Workload) -> Iterator[Change]:
-    precision = recipe.training.precision
     if precision.compute != "bfloat16":
         yield Change("compute", {"training.precision.compute": "bfloat16"}, "activations in bfloat16", harm=1)
-    if recipe.training.optimizer.name == "adamw" and precision.optimizer_state != "bfloat16":
+    if training.optimizer.name == "adamw" and precision.optimizer_state != "bfloat16":
         cost = "moments of the optimizer in bfloat16"
         yield Change("moments", {"training.precision.optimizer_state": "bfloat16"}, cost, harm=1)
-    if precision.weights == "bfloat16":
-        return
-    if recipe.training.mode == "full":
-        values: Values = {
-            "training.precision.weights": "bfloat16",
-            "training.precision.stochastic_rounding": True,
-        }
-        yield Change("weights", values, "bfloat16 weights with stochastic rounding", harm=2)
-    else:
-        yield Change(
-            "weights", {"training.precision.weights": "bfloat16"}, "frozen weights in bfloat16", harm=1
-        )
-
-
-def _optimizer(recipe: Recipe, target: Target, workload: Workload) -> Iterator[Change]:
-    if recipe.training.optimizer.name != "adafactor":
+    weights: Values = {"training.precision.weights": "bfloat16"}
+    rounding = "training.precision.stochastic_rounding"
+    if precision.weights != "bfloat16" and training.mode == "full":
+        cost = "bfloat16 weights with stochastic rounding"
+        yield Change("weights", {**weights, rounding: True}, cost, harm=2)
+    elif precision.weights != "bfloat16":
+        yield Change("weights", weights, "frozen weights in bfloat16", harm=1)
+    if training.optimizer.name != "adafactor":
         values: Values = {
             "training.optimizer": "adafactor",
             "training.precision.optimizer_state": "float32",
         }
         yield Change("optimizer", values, "another optimizer, without moments", harm=2)
-
-
-def _mode(recipe: Recipe, target: Target, workload: Workload) -> Iterator[Change]:
-    frozen: dict[str, JsonValue] = {"training.precision.weights": "bfloat16"}
-    if recipe.training.precision.stochastic_rounding:
-        frozen["training.precision.stochastic_rounding"] = False
-    if recipe.training.mode == "full":
+    frozen = {**weights, rounding: False} if precision.stochastic_rounding else weights
+    if training.mode == "full":
         cost = "trains adapters of rank 16 on frozen bfloat16 weights"
         yield Change("lora", {"training.mode": "lora", **frozen}, cost, harm=4)
-    if recipe.training.mode != "qlora":
+    if training.mode != "qlora":
         cost = "trains adapters on frozen 4-bit weights"
         yield Change("qlora", {"training.mode": "qlora", **frozen}, cost, harm=5)
 
-
-_KINDS: tuple[Callable[[Recipe, Target, Workload], Iterator[Change]], ...] = (
-    _donation,
-    _all_devices,
-    _loss_chunks,
-    _attention,
-    _remat,
-    _accumulation,
-    _row_length,
-    _precision,
-    _optimizer,
-    _mode,
-)
 
 MAX_FIXES = 6
 _MIN_FIXES = 3
@@ -220,57 +167,37 @@ class FixedRecipe:
         return max(change.harm for change in self.changes), self.fix.step_seconds
 
 
-def find_fixes(
-    recipe: Recipe,
-    architecture: Architecture,
-    target: Target,
-    workload: Workload,
-    engine: EngineName = "jax",
-) -> list[FixedRecipe]:
+def find_fixes(question: PlanQuestion) -> list[FixedRecipe]:
     """The cheapest changes after which the recipe is estimated to fit."""
-    search = _Search(recipe, architecture, target, engine)
-    changes = possible_changes(recipe, target, workload)
+    search = _Search(question)
+    changes = possible_changes(question.recipe, question.target, question.workload)
     for count in range(1, _MAX_COMBINED + 1):
         search.try_all(combinations(changes, count))
         if len(search.found) >= _MIN_FIXES:
             break
     else:
-        search.try_all(search.cheapened(chosen, changes) for chosen in _ladders(changes))
+        # All harmless changes in their strongest variant, with one or two harmful changes on top.
+        strongest = {change.kind: change for change in changes if change.harm == 0}.values()
+        harmful = [change for change in changes if change.harm > 0]
+        added = chain(combinations(harmful, 1), combinations(harmful, 2))
+        search.try_all(search.cheapened((*strongest, *more), changes) for more in added)
         search.add_roomier(changes)
     return sorted(search.found, key=lambda fixed: fixed.rank)[:MAX_FIXES]
-
-
-def _ladders(changes: Sequence[Change]) -> Iterator[tuple[Change, ...]]:
-    """All harmless changes in their strongest variant, with one or two harmful changes on top."""
-    strongest = {change.kind: change for change in changes if change.harm == 0}
-    drastic = [change for change in changes if change.harm > 0]
-    for count in (1, 2):
-        for added in combinations(drastic, count):
-            yield (*strongest.values(), *added)
-
-
-def _cost(chosen: Sequence[Change]) -> str:
-    is_same = all(change.harm == 0 for change in chosen)
-    return ("the same training; " if is_same else "") + "; ".join(change.cost for change in chosen)
 
 
 class _Search:
     """Collects minimal combinations of changes that fit."""
 
-    def __init__(
-        self, recipe: Recipe, architecture: Architecture, target: Target, engine: EngineName
-    ) -> None:
-        self._recipe, self._architecture, self._target = recipe, architecture, target
-        self._engine = engine
+    def __init__(self, question: PlanQuestion) -> None:
+        self._question = question
         self.found: list[FixedRecipe] = []
 
-    def try_all(self, combined: Iterator[tuple[Change, ...]]) -> None:
+    def try_all(self, combined: Iterable[tuple[Change, ...]]) -> None:
         for chosen in combined:
             kinds = {change.kind for change in chosen}
             if any(smaller.kinds <= kinds for smaller in self.found):
                 continue
-            fixed = self._fixed(chosen)
-            if fixed is not None:
+            if (fixed := self._fixed(chosen)) is not None:
                 self.found.append(fixed)
 
     def add_roomier(self, changes: Sequence[Change]) -> None:
@@ -298,19 +225,21 @@ class _Search:
         values = {key: value for change in chosen for key, value in change.values.items()}
         if len(values) < sum(len(change.values) for change in chosen):
             return None  # two variants of one change
+        question, target = self._question, self._question.target
         try:
-            recipe = changed_recipe(self._recipe, values)
-            step = step_shape(recipe, self._architecture, self._target, self._engine)
+            recipe = changed_recipe(question.recipe, values)
+            step = step_shape(recipe, question.architecture, target, question.engine)
         except (ValidationError, InvalidInputError):
             return None  # invalid with the rest of this recipe, or on this target
         needed = sum(estimate_components(step).values())
-        if needed > self._target.memory_bytes:
+        if needed > target.memory_bytes:
             return None
+        is_same = all(change.harm == 0 for change in chosen)
         fix = PlanFix(
             change=" ".join(change.flags for change in chosen),
-            cost=_cost(chosen),
+            cost=("the same training; " if is_same else "") + "; ".join(change.cost for change in chosen),
             per_device_bytes=needed,
-            step_seconds=step_seconds(step, self._target),
+            step_seconds=step_seconds(step, target),
             source="estimated",
         )
         return FixedRecipe(recipe, chosen, fix)
@@ -320,10 +249,7 @@ def with_advice(plan: Plan, question: PlanQuestion) -> Plan:
     """The plan with the cheapest changes that would make it fit, if it does not."""
     if plan.fits:
         return plan
-    fixes = find_fixes(
-        question.recipe, question.architecture, question.target, question.workload, question.engine
-    )
-    return with_fixes(plan, tuple(fixed.fix for fixed in fixes))
+    return plan.model_copy(update={"fixes": tuple(fixed.fix for fixed in find_fixes(question))})
 
 
 def require_fit(plan: Plan, *, is_forced: bool) -> None:
@@ -342,7 +268,7 @@ def insufficient_memory_error(plan: Plan, problem: str) -> DoesNotFitError:
 
 def advice_of(plan: Plan) -> str:
     """The cheapest changes as a sentence with a trailing space; empty when none would help."""
-    advice = [f"{fix.change} ({_gib(fix.per_device_bytes)}: {fix.cost})" for fix in plan.fixes[:3]]
+    advice = [f"{fix.change} ({gib(fix.per_device_bytes)}: {fix.cost})" for fix in plan.fixes[:3]]
     return f"Any of these would make it fit: {'; '.join(advice)}. " if advice else ""
 
 
@@ -353,28 +279,16 @@ def out_of_memory_error(
     message = str(error).splitlines()[0]
     kept = f" The newest checkpoint is of step {saved_steps[-1]}." if saved_steps else ""
     advice = insufficient_memory_error(plan, "").next_step
-    more_parts = _more_parts(recipe.training)
+    training = recipe.training
+    parts = range(training.gradient_accumulation_steps + 1, training.batch_size + 1)
+    more_parts = next((count for count in parts if training.batch_size % count == 0), None)
     if more_parts is not None:
         advice = (
             "Run it again with --resume --set training.gradient_accumulation_steps="
             f"{more_parts}: smaller parts of the same batch, and the same training. {advice}"
         )
     return DoesNotFitError(
-        f"The device ran out of memory. Planned: {_gib(plan.per_device_bytes)} of "
-        f"{_gib(plan.limit_bytes)} per device ({plan.source}). The device reported: {message}{kept}",
+        f"The device ran out of memory. Planned: {gib(plan.per_device_bytes)} of "
+        f"{gib(plan.limit_bytes)} per device ({plan.source}). The device reported: {message}{kept}",
         next_step=advice,
     )
-
-
-def _more_parts(training: TrainingSection) -> int | None:
-    """The next larger number of gradient accumulation steps; None when every part is one row.
-
-    Example:
-        12 rows in 2 parts -> 3 parts
-    """
-    parts = range(training.gradient_accumulation_steps + 1, training.batch_size + 1)
-    return next((count for count in parts if training.batch_size % count == 0), None)
-
-
-def _gib(num_bytes: int) -> str:
-    return f"{num_bytes / 2**30:.2f} GiB"

@@ -24,11 +24,12 @@ from importlib.util import find_spec
 from typing import Literal
 
 from tunix_rt.base.errors import InvalidInputError
+from tunix_rt.engines.planning.limits import BFLOAT16_CAPABILITY
+from tunix_rt.engines.types import Platform
 from tunix_rt.engines.weights.architecture import Architecture
 from tunix_rt.recipes.types import AttentionKernel, FloatFormat, Recipe
 
 Kernel = Literal["dense", "cudnn", "splash"]
-Platform = Literal["cpu", "gpu", "tpu"]
 
 # Splash works on tiles of 128 tokens. Heads of 64 and 256 values were compiled for v5e; odd ones were not.
 _SPLASH_TOKENS, _SPLASH_HEAD = 128, 64
@@ -71,10 +72,6 @@ def resolve_kernel(requested: AttentionKernel, setting: Setting) -> KernelChoice
                 next_step="Set training.attention to auto, which uses the best available kernel.",
             )
         return KernelChoice(requested, "the recipe asks for it")
-    return _automatic(setting)
-
-
-def _automatic(setting: Setting) -> KernelChoice:
     if setting.platform == "cpu":
         return KernelChoice("dense", "no fused kernel runs on CPU")
     fused: Kernel = "splash" if setting.platform == "tpu" else "cudnn"
@@ -110,11 +107,8 @@ def _cudnn_obstacle(setting: Setting) -> str | None:
         return "it has no soft cap on the scores, and this model needs one"
     if setting.row_length % 2:
         return f"it needs an even row length, and this is {setting.row_length}"
-    return _cudnn_head_obstacle(setting.architecture.head_dim, setting.compute_capability or (0, 0))
-
-
-def _cudnn_head_obstacle(head_dim: int, compute_capability: tuple[int, int]) -> str | None:
-    if compute_capability < (8, 0):
+    head_dim, compute_capability = setting.architecture.head_dim, setting.compute_capability or (0, 0)
+    if compute_capability < BFLOAT16_CAPABILITY:
         return "it needs a GPU of compute capability 8.0 (Ampere) or later"
     # 256 is the limit on the data-centre chips 9.x and 10.x; consumer chips of any generation stop at 128.
     largest = 256 if (9, 0) <= compute_capability < (12, 0) else 128
@@ -125,7 +119,6 @@ def _cudnn_head_obstacle(head_dim: int, compute_capability: tuple[int, int]) -> 
 
 _MIN_STEPS = 100
 """On an H200 with Gemma 2B, compiling takes 10 to 25 s and saves 0.1 s a step."""
-
 
 FULL_DOTS, ADAPTER_DOTS = 0.5, 0.7
 """The share of the activations of `remat: none` that `remat: dots` saves. Measured on an H200 with Gemma 2B:
@@ -175,7 +168,6 @@ TorchKernel = Literal["dense", "sdpa", "cudnn", "varlen", "flash"]
 TAKING_BORDERS: frozenset[TorchKernel] = frozenset({"varlen", "flash"})
 """Kernels that take segment boundaries instead of a mask."""
 
-_AMPERE = (8, 0)
 _LARGEST_HEAD = 256
 
 
@@ -187,11 +179,6 @@ class TorchKernelChoice:
     reason: str
 
 
-def has_flash_attention() -> bool:
-    """Whether flash-attn is installed."""
-    return find_spec("flash_attn") is not None
-
-
 def resolve_torch_kernel(
     requested: AttentionKernel, setting: Setting, *, has_flash: bool | None = None
 ) -> TorchKernelChoice:
@@ -201,10 +188,18 @@ def resolve_torch_kernel(
         InvalidInputError: A kernel was requested by name and cannot be used.
     """
     if requested == "auto":
-        return _automatic_torch_kernel(setting, has_flash_attention() if has_flash is None else has_flash)
+        has_flash = find_spec("flash_attn") is not None if has_flash is None else has_flash
+        return _automatic_torch_kernel(setting, has_flash)
     if requested == "dense":
         return TorchKernelChoice("dense", "the recipe asks for it")
-    obstacle = "it runs on TPU only" if requested == "splash" else _torch_cudnn_obstacle(setting)
+    if requested == "splash":
+        obstacle: str | None = "it runs on TPU only"
+    elif setting.platform != "gpu":
+        obstacle = "it runs on NVIDIA GPUs only"
+    elif setting.architecture.attention_softcap is not None:
+        obstacle = "it has no soft cap on the scores, and this model needs one"
+    else:
+        obstacle = _fused_obstacle(setting)
     if obstacle is not None:
         raise InvalidInputError(
             f"training.attention {requested} cannot be used: {obstacle}.",
@@ -231,20 +226,12 @@ def _automatic_torch_kernel(setting: Setting, has_flash: bool) -> TorchKernelCho
     return TorchKernelChoice("sdpa", f"the best kernel of torch that takes a mask{without_flash}")
 
 
-def _torch_cudnn_obstacle(setting: Setting) -> str | None:
-    if setting.platform != "gpu":
-        return "it runs on NVIDIA GPUs only"
-    if setting.architecture.attention_softcap is not None:
-        return "it has no soft cap on the scores, and this model needs one"
-    return _fused_obstacle(setting)
-
-
 def _fused_obstacle(setting: Setting) -> str | None:
     """The common requirements of flash attention and cuDNN."""
     head_dim = setting.architecture.head_dim
     if setting.compute != "bfloat16":
         return f"it computes in bfloat16, and the recipe in {setting.compute}"
-    if (setting.compute_capability or (0, 0)) < _AMPERE:
+    if (setting.compute_capability or (0, 0)) < BFLOAT16_CAPABILITY:
         return "it needs a GPU of compute capability 8.0 (Ampere) or later"
     if head_dim > _LARGEST_HEAD or head_dim % 8:
         return f"it needs heads of a multiple of 8 up to {_LARGEST_HEAD} values, and these have {head_dim}"

@@ -1,5 +1,6 @@
 """Limits of recipes: mesh shapes, quantization block sizes, unsupported options of the torch engine."""
 
+import math
 from dataclasses import dataclass
 
 from tunix_rt.base.errors import InvalidInputError
@@ -36,9 +37,7 @@ def mesh_shape(section: ShardingSection, num_devices: int) -> MeshShape:
         InvalidInputError: The axes do not divide the devices.
     """
     sizes = {"data": section.data, "fsdp": section.fsdp, "tensor": section.tensor}
-    fixed = 1
-    for size in sizes.values():
-        fixed *= size if isinstance(size, int) else 1
+    fixed = math.prod(size for size in sizes.values() if size != "auto")
     is_auto = "auto" in sizes.values()
     if fixed > num_devices or (is_auto and num_devices % fixed):
         axes = ", ".join(f"{name} {size}" for name, size in sizes.items())
@@ -102,7 +101,7 @@ def check_block(section: QuantizationSection, num_inputs: int, name: str) -> Non
     )
 
 
-_BFLOAT16_CAPABILITY = (8, 0)
+BFLOAT16_CAPABILITY = (8, 0)
 """Ampere is the first generation that multiplies bfloat16; older cards emulate it, slower than float32."""
 
 
@@ -147,7 +146,7 @@ def require_torch_format(
     Raises:
         InvalidInputError: bfloat16 on a card without it, such as the T4.
     """
-    if compute == "bfloat16" and compute_capability is not None and compute_capability < _BFLOAT16_CAPABILITY:
+    if compute == "bfloat16" and compute_capability is not None and compute_capability < BFLOAT16_CAPABILITY:
         major, minor = compute_capability
         raise InvalidInputError(
             f"{device_kind} does not compute in bfloat16 (compute capability {major}.{minor}, 8.0 is "

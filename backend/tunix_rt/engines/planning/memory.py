@@ -31,8 +31,9 @@ from pydantic import BaseModel, ConfigDict
 
 from tunix_rt.engines.planning.kernels import TAKING_BORDERS
 from tunix_rt.engines.planning.step import NUM_BYTES, StepShape, optimizer_state_bytes, stored_weight_bytes
-from tunix_rt.engines.planning.targets import LOCAL, Platform, Target
+from tunix_rt.engines.planning.targets import LOCAL, Target
 from tunix_rt.engines.planning.types import Component
+from tunix_rt.engines.types import Platform
 
 
 @dataclass(frozen=True)
@@ -154,59 +155,79 @@ _WORKSPACE_BYTES = 64 * 1024**2
 """The workspace that cuBLAS allocates."""
 
 
+def estimate_components(step: StepShape) -> dict[Component, int]:
+    """Bytes per device by component, at the peak."""
+    return estimate_torch_components(step) if step.engine == "torch" else _estimate_jax_components(step)
+
+
 def estimate_torch_components(
     step: StepShape, coefficients: TorchCoefficients | None = None
 ) -> dict[Component, int]:
-    """Bytes per device by component, at the peak."""
+    """Bytes per device by component, at the peak of a step of the torch engine."""
     fitted = coefficients or torch_calibration().coefficients
-    moments = (_loss(step, fitted), _turn(step, fitted), _end(step, fitted), _update(step, fitted))
-    peak = max(moments, key=lambda sizes: sum(sizes.values()))
-    workspace = _WORKSPACE_BYTES * (step.platform == "gpu")
+    architecture, gradients, masks = step.architecture, _torch_gradients(step), _masks(step)
+    saved, active_layer = _torch_saved(step, fitted), _active_layer(step, fitted)
+    # Summed in float32 over the chunks.
+    head_gradient = 4.0 * step.num_head * step.is_full
+    # The slope of a soft cap on the logits is a table of its own.
+    tables = fitted.logits + (architecture.final_softcap is not None)
+    loss: Sizes = {
+        "gradients": head_gradient + step.compute_bytes * step.tokens * architecture.hidden_size,
+        "activations": saved + masks,
+        "logits": tables * 4 * step.scored_tokens * architecture.vocab_size,
+        "temporaries": float(step.compute_bytes * step.num_head * step.is_cast),
+    }
+    turn: Sizes = {"gradients": head_gradient, "activations": saved + masks + active_layer}
+    end: Sizes = {
+        "gradients": gradients + step.weight_bytes * step.num_head * step.is_full,
+        "activations": masks + active_layer,
+    }
+    update: Sizes = {"gradients": gradients, "temporaries": _torch_updated(step, fitted)}
+    permanent = _WORKSPACE_BYTES * (step.platform == "gpu")
+    if step.mesh.fsdp > 1:
+        # Embedding and head are gathered for the whole step, and two layers: the active one and the next.
+        layers = 2 * architecture.num_matrix_parameters_per_layer
+        permanent += step.compute_bytes * (step.num_embedding + layers)
+    elif step.is_full and step.is_cast:
+        permanent += step.compute_bytes * step.num_layer_matrices
+    return _components(step, _largest(loss, turn, end, update), permanent)
+
+
+def _largest(*phases: Sizes) -> Sizes:
+    return max(phases, key=lambda sizes: sum(sizes.values()))
+
+
+def _components(step: StepShape, peak: Sizes, permanent: int, undonated: float = 0.0) -> dict[Component, int]:
+    """The stored state and the largest phase; `permanent` are the temporaries of every phase."""
     return {
         "weights": int(stored_weight_bytes(step)),
         "optimizer_state": int(optimizer_state_bytes(step)),
-        "undonated_copies": 0,
+        "undonated_copies": int(undonated),
         "gradients": int(peak.get("gradients", 0)),
         "activations": int(peak.get("activations", 0)),
         "logits": int(peak.get("logits", 0)),
-        "temporaries": int(peak.get("temporaries", 0) + _working_copy(step) + _gathered(step) + workspace),
+        "temporaries": int(peak.get("temporaries", 0)) + permanent,
     }
 
 
-def _loss(step: StepShape, fitted: TorchCoefficients) -> Sizes:
-    has_cap = step.architecture.final_softcap is not None
-    tables = fitted.logits + has_cap  # the slope of the cap is a table of its own
-    return {
-        "gradients": _head_gradient(step) + step.compute_bytes * step.tokens * step.architecture.hidden_size,
-        "activations": _saved(step, fitted) + _masks(step),
-        "logits": tables * 4 * step.scored_tokens * step.architecture.vocab_size,
-        "temporaries": float(step.compute_bytes * step.num_head * step.is_cast),
-    }
+def _torch_gradients(step: StepShape) -> float:
+    """Each in the format of its parameter; summed in float32 over gradient accumulation."""
+    if not step.is_full:
+        return 4.0 * step.num_trained / step.num_weight_parts
+    # Matrices are working copies, or under FSDP the stored weights.
+    matrix_bytes = step.weight_bytes if step.mesh.fsdp > 1 else step.compute_bytes
+    layers = (4 if step.is_summed else matrix_bytes) * step.num_layer_matrices
+    return (layers + step.weight_bytes * step.num_embedding) / step.num_weight_parts
 
 
-def _turn(step: StepShape, fitted: TorchCoefficients) -> Sizes:
-    return {
-        "gradients": _head_gradient(step),
-        "activations": _saved(step, fitted) + _masks(step) + _active_layer(step, fitted),
-    }
-
-
-def _end(step: StepShape, fitted: TorchCoefficients) -> Sizes:
-    looked_up = step.weight_bytes * step.num_head * step.is_full
-    return {
-        "gradients": _gradients(step) + looked_up,
-        "activations": _masks(step) + _active_layer(step, fitted),
-    }
-
-
-def _update(step: StepShape, fitted: TorchCoefficients) -> Sizes:
-    return {"gradients": _gradients(step), "temporaries": _updated(step, fitted)}
-
-
-def _updated(step: StepShape, fitted: TorchCoefficients) -> float:
-    training = step.recipe.training
+def _torch_updated(step: StepShape, fitted: TorchCoefficients) -> float:
+    """The float32 copies of what the optimizer updates at a time."""
+    training, lora = step.recipe.training, step.recipe.lora
     if training.optimizer.name == "adafactor":
-        return fitted.updated_at_once * 4 * _largest_tensor(step) / step.num_weight_parts
+        # Layers are not stacked here.
+        matrices = step.architecture.matrix_shapes.values()
+        largest = step.num_head if lora is None else lora.rank * max(map(max, matrices))
+        return fitted.updated_at_once * 4 * largest / step.num_weight_parts
     formats = [NUM_BYTES[training.precision.optimizer_state]] * 2
     if step.is_full:
         formats += [step.weight_bytes, 4 if step.is_summed else step.compute_bytes]
@@ -214,90 +235,34 @@ def _updated(step: StepShape, fitted: TorchCoefficients) -> float:
     return 4.0 * num_copies * min(_UPDATED_NUMBERS, step.num_trained)
 
 
-def _largest_tensor(step: StepShape) -> int:
-    """Numbers of the largest trained tensor; layers are not stacked here."""
-    if step.is_full:
-        return step.num_head
-    assert step.recipe.lora is not None
-    return step.recipe.lora.rank * max(max(shape) for shape in step.architecture.matrix_shapes.values())
-
-
-def _head_gradient(step: StepShape) -> float:
-    """Summed in float32 over the chunks."""
-    return 4.0 * step.num_head * step.is_full
-
-
-def _gradients(step: StepShape) -> float:
-    """Each in the format of its parameter; summed in float32 over gradient accumulation."""
-    if not step.is_full:
-        return 4.0 * step.num_trained / step.num_weight_parts
-    layers = (4 if step.is_summed else _parameter_bytes(step)) * step.num_layer_matrices
-    return (layers + step.weight_bytes * step.num_embedding) / step.num_weight_parts
-
-
-def _parameter_bytes(step: StepShape) -> int:
-    """Bytes of a weight of the layers' matrices: of working copies, or under FSDP of the stored weights."""
-    return step.weight_bytes if step.mesh.fsdp > 1 else step.compute_bytes
-
-
-def _working_copy(step: StepShape) -> float:
-    if not step.is_full or not step.is_cast or step.mesh.fsdp > 1:
-        return 0.0
-    return float(step.compute_bytes * step.num_layer_matrices)
-
-
-def _gathered(step: StepShape) -> float:
-    """FSDP: embedding and head for the whole step, and two layers: the active one and the next."""
-    if step.mesh.fsdp == 1:
-        return 0.0
-    layers = 2 * step.architecture.num_matrix_parameters_per_layer
-    return float(step.compute_bytes * (step.num_embedding + layers))
-
-
-def _saved(step: StepShape, fitted: TorchCoefficients) -> float:
+def _torch_saved(step: StepShape, fitted: TorchCoefficients) -> float:
     """The activations that all layers save for the backward pass."""
-    layers, values = step.architecture.num_layers, step.architecture.hidden_size * step.tokens
+    recipe, layers = step.recipe, step.architecture.num_layers
+    values = step.architecture.hidden_size * step.tokens
     inputs = layers * values * step.compute_bytes
-    if step.recipe.training.remat == "block":
+    if recipe.training.remat == "block":
         return inputs
-    is_dots = step.recipe.training.remat == "dots"
+    is_dots = recipe.training.remat == "dots"
     if step.is_compiled:
-        share = _saved_when_compiled(step, fitted)
+        # For adapters, `dots` saves more (`saved_share` in kernels.py).
+        dots = fitted.kept_compiled_by_dots if step.is_full else fitted.kept_compiled_by_adapter_dots
+        share = dots if is_dots else fitted.kept_compiled_by_none
         return inputs + layers * (share * _products(step) + _scores(step) * (not is_dots))
     if is_dots:
-        return inputs + layers * fitted.kept_by_dots * _known_products(step) * _products(step)
+        # Adapters have outputs of their own; products of quantised matrices are not recognised.
+        num_copies = (recipe.quantization is None) + (recipe.lora is not None)
+        return inputs + layers * fitted.kept_by_dots * num_copies * _products(step)
     outputs = fitted.kept_by_none * _products(step) + _scores(step)
     return inputs + layers * (outputs + fitted.kept_by_none_per_value * values)
 
 
-def _saved_when_compiled(step: StepShape, fitted: TorchCoefficients) -> float:
-    """In outputs of the seven matrices; for adapters, `dots` saves more (`saved_share` in kernels.py)."""
-    if step.recipe.training.remat == "none":
-        return fitted.kept_compiled_by_none
-    return fitted.kept_compiled_by_dots if step.is_full else fitted.kept_compiled_by_adapter_dots
-
-
-def _adapter_inputs(step: StepShape) -> float:
-    """The saved inputs of the adapters' matrices; frozen matrices need none."""
-    if step.recipe.lora is None:
-        return 0.0
-    widths = sum(step.architecture.matrix_shapes[target][0] for target in step.recipe.lora.targets)
-    return float(step.compute_bytes * step.tokens * widths)
-
-
-def _known_products(step: StepShape) -> int:
-    """How many times `dots` saves the outputs of the seven matrices.
-
-    Adapters have outputs of their own; products of quantised matrices are not recognised.
-    """
-    return (step.recipe.quantization is None) + (step.recipe.lora is not None)
-
-
 def _active_layer(step: StepShape, fitted: TorchCoefficients) -> float:
-    """All intermediates of one layer, recomputed forward and backward."""
+    """All intermediates of one layer, recomputed forward and backward, and the inputs of its adapters."""
     values = step.architecture.hidden_size * step.tokens
     size = fitted.layer_at_work * _products(step) + fitted.layer_at_work_per_value * values
-    return size + 2 * _scores(step) + _adapter_inputs(step)
+    targets = () if step.recipe.lora is None else step.recipe.lora.targets
+    widths = sum(step.architecture.matrix_shapes[target][0] for target in targets)
+    return size + 2 * _scores(step) + float(step.compute_bytes * step.tokens * widths)
 
 
 def _products(step: StepShape) -> float:
@@ -322,31 +287,47 @@ def _masks(step: StepShape) -> float:
     return float((kinds + step.compute_bytes) * step.rows * step.recipe.data.row_length**2)
 
 
-def estimate_components(step: StepShape) -> dict[Component, int]:
-    """Bytes per device by component, at the peak."""
-    if step.engine == "torch":
-        return estimate_torch_components(step)
-    fitted = CALIBRATIONS[step.platform]
-    phases = (
-        _loss_phase(step, fitted),
-        _backward_phase(step, fitted),
-        _update_phase(step, fitted),
-    )
-    peak = max(phases, key=lambda phase: sum(phase.values()))
+def _estimate_jax_components(step: StepShape) -> dict[Component, int]:
+    fitted, parts = CALIBRATIONS[step.platform], step.num_weight_parts
+    gradients, saved, cast = _jax_gradients(step, fitted), _jax_saved(step, fitted), 0.0
+    if step.is_full and step.is_cast:
+        cast = fitted.cast_layers * step.compute_bytes * step.num_layer_matrices / parts
+    embedding = step.num_head / parts
+    logits = 4.0 * step.scored_tokens * step.architecture.vocab_size / step.mesh.tensor
+    loss: Sizes = {
+        "gradients": 4 * embedding * step.is_full,
+        "activations": saved,
+        "logits": fitted.logits * logits,
+        "temporaries": cast + step.compute_bytes * embedding * step.is_cast,
+    }
+    active_layer = fitted.layer_at_work * (_products(step) + _scores(step))
+    if fitted.is_unrolled:
+        # Activations are freed layer by layer; at the end the layers' gradients are copied into stacks.
+        own = step.compute_bytes * step.num_layer_matrices / parts
+        stacks = fitted.stacked_gradients * own * step.is_full
+        backward: Sizes = {"gradients": gradients + stacks, "activations": active_layer}
+    else:
+        layer = step.architecture.num_matrix_parameters_per_layer * (step.mesh.fsdp > 1)
+        gathered = fitted.gathered_layers * step.compute_bytes * layer / step.mesh.tensor
+        backward = {
+            "gradients": gradients,
+            "activations": saved + active_layer,
+            "temporaries": cast + gathered,
+        }
+    update: Sizes = {"gradients": gradients}
+    if step.is_full and step.recipe.training.optimizer.name == "adafactor":
+        # AdamW's update is one pass over a matrix. Adafactor's needs its sums first, and a copy meanwhile;
+        # with several devices the sums of all matrices travel together, so all of them are copied.
+        largest = fitted.updated_at_once * step.num_largest_matrix
+        together = fitted.updated_together * step.num_trained
+        update["temporaries"] = 4 * (together if step.mesh.num_devices > 1 else largest) / parts
+    peak = _largest(loss, backward, update)
     undonated = undonated_bytes(step)
     if fitted.reuses_undonated and undonated:
         # The memory of the new state is free until the update.
         left = max(0.0, 1 - undonated / max(1.0, sum(peak.values())))
         peak = {name: size * left for name, size in peak.items()}
-    return {
-        "weights": int(stored_weight_bytes(step)),
-        "optimizer_state": int(optimizer_state_bytes(step)),
-        "undonated_copies": int(undonated),
-        "gradients": int(peak.get("gradients", 0)),
-        "activations": int(peak.get("activations", 0)),
-        "logits": int(peak.get("logits", 0)),
-        "temporaries": int(peak.get("temporaries", 0)) + fitted.program_bytes,
-    }
+    return _components(step, peak, fitted.program_bytes, undonated)
 
 
 def undonated_bytes(step: StepShape) -> float:
@@ -357,62 +338,16 @@ def undonated_bytes(step: StepShape) -> float:
     return trained + optimizer_state_bytes(step)
 
 
-def _loss_phase(step: StepShape, fitted: Calibration) -> Sizes:
-    logits = 4.0 * step.scored_tokens * step.architecture.vocab_size / step.mesh.tensor
-    embedding = step.num_head / step.num_weight_parts
-    return {
-        "gradients": 4 * embedding * step.is_full,
-        "activations": _jax_saved(step, fitted),
-        "logits": fitted.logits * logits,
-        "temporaries": _cast_layers(step, fitted) + step.compute_bytes * embedding * step.is_cast,
-    }
-
-
-def _backward_phase(step: StepShape, fitted: Calibration) -> Sizes:
-    at_work = fitted.layer_at_work * _one_layer(step)
-    if fitted.is_unrolled:
-        # Activations are freed layer by layer; at the end the layers' gradients are copied into stacks.
-        own = step.compute_bytes * step.num_layer_matrices / step.num_weight_parts
-        stacks = fitted.stacked_gradients * own * step.is_full
-        return {"gradients": _jax_gradients(step, fitted) + stacks, "activations": at_work}
-    return {
-        "gradients": _jax_gradients(step, fitted),
-        "activations": _jax_saved(step, fitted) + at_work,
-        "temporaries": _cast_layers(step, fitted) + _jax_gathered(step, fitted),
-    }
-
-
-def _update_phase(step: StepShape, fitted: Calibration) -> Sizes:
-    sizes: Sizes = {"gradients": _jax_gradients(step, fitted)}
-    if step.is_full and step.recipe.training.optimizer.name == "adafactor":
-        sizes["temporaries"] = 4 * _copied_by_adafactor(step, fitted) / step.num_weight_parts
-    return sizes
-
-
-def _copied_by_adafactor(step: StepShape, fitted: Calibration) -> float:
-    """Weights whose update exists in float32 at one time.
-
-    AdamW's update is one pass over a matrix. Adafactor's needs its sums first, and a copy meanwhile; with
-    several devices the sums of all matrices travel together, so all of them are copied.
-    """
-    if step.mesh.num_devices > 1:
-        return fitted.updated_together * step.num_trained
-    return fitted.updated_at_once * step.num_largest_matrix
-
-
 def _jax_gradients(step: StepShape, fitted: Calibration) -> float:
     """Gradients of all layers, as the scan stacks them; summed in float32 over gradient accumulation."""
     if not step.is_full:
         return 4.0 * step.num_trained / step.num_weight_parts
-    embedding = (step.weight_bytes + 4 * step.is_summed) * step.num_embedding
-    return _layer_gradients(step, fitted) + embedding / step.num_weight_parts
-
-
-def _layer_gradients(step: StepShape, fitted: Calibration) -> float:
     # On a TPU, the accumulation loop holds its old and its new sums at the same time. On a GPU they are added
     # in place, which was seen only with a prototype.
-    size = step.compute_bytes + (1 if fitted.is_unrolled else 2) * 4 * step.is_summed
-    return size * step.num_layer_matrices / step.num_weight_parts
+    matrix_bytes = step.compute_bytes + (1 if fitted.is_unrolled else 2) * 4 * step.is_summed
+    layers = matrix_bytes * step.num_layer_matrices / step.num_weight_parts
+    embedding = (step.weight_bytes + 4 * step.is_summed) * step.num_embedding
+    return layers + embedding / step.num_weight_parts
 
 
 def _jax_saved(step: StepShape, fitted: Calibration) -> float:
@@ -426,23 +361,3 @@ def _jax_saved(step: StepShape, fitted: Calibration) -> float:
         return inputs + layers * outputs * _products(step)
     outputs = fitted.kept_by_none * (_products(step) + _scores(step))
     return inputs + layers * (outputs + fitted.kept_by_none_per_value * values)
-
-
-def _one_layer(step: StepShape) -> float:
-    """All intermediates of one layer."""
-    return _products(step) + _scores(step)
-
-
-def _cast_layers(step: StepShape, fitted: Calibration) -> float:
-    """The copy of the layers' matrices in the compute format, if they are stored in another one."""
-    if not step.is_full or not step.is_cast:
-        return 0.0
-    return fitted.cast_layers * step.compute_bytes * step.num_layer_matrices / step.num_weight_parts
-
-
-def _jax_gathered(step: StepShape, fitted: Calibration) -> float:
-    """Layers whose weights are gathered from the other devices at a time."""
-    if step.mesh.fsdp == 1:
-        return 0.0
-    layer = step.architecture.num_matrix_parameters_per_layer
-    return fitted.gathered_layers * step.compute_bytes * layer / step.mesh.tensor

@@ -11,20 +11,10 @@ from tunix_rt.engines.planning.step import (
     step_shape,
 )
 from tunix_rt.engines.planning.targets import GIB, Target
-from tunix_rt.engines.planning.types import Component, Plan, PlanFix, PlanSource, Workload
+from tunix_rt.engines.planning.types import Component, Plan, PlanSource, Workload
 from tunix_rt.engines.types import EngineName
 from tunix_rt.engines.weights.architecture import Architecture
 from tunix_rt.recipes.types import Recipe
-
-_NAMES: dict[Component, str] = {
-    "weights": "weights",
-    "optimizer_state": "optimizer state",
-    "undonated_copies": "undonated copies",
-    "gradients": "gradients",
-    "activations": "activations",
-    "logits": "logits",
-    "temporaries": "temporaries",
-}
 
 
 def gib(num_bytes: float) -> str:
@@ -46,7 +36,7 @@ def verdict_reason(step: StepShape, target: Target, components: dict[Component, 
 
 
 def _cause(name: Component, size: int, step: StepShape) -> str:
-    what = _NAMES[name]
+    what = name.replace("_", " ")
     if name == "optimizer_state":
         training = step.recipe.training
         optimizer = {"adamw": "AdamW", "adafactor": "Adafactor"}[training.optimizer.name]
@@ -56,27 +46,17 @@ def _cause(name: Component, size: int, step: StepShape) -> str:
     return f"{what} {gib(size)}"
 
 
-@dataclass(frozen=True)
-class Efficiency:
-    """Share of the peak FLOPs that a training step reaches, and its source."""
+def efficiency(step: StepShape) -> tuple[float, str]:
+    """The share of the peak FLOPs that a step reaches, and the source of that figure.
 
-    share_of_peak: float
-    source: str
-
-
-_ASSUMED = Efficiency(0.50, "assumed, not measured")
-_FULL_ON_GPU = Efficiency(0.56, "measured on an H200 with Gemma 2B; assumed on other cards")
-_ADAPTERS_ON_GPU = Efficiency(0.42, "measured on an H200 with Gemma 2B; assumed on other cards")
-_NOT_COMPILED = Efficiency(0.46, "measured on an H200 with Gemma 2B, layers not compiled; assumed elsewhere")
-
-
-def efficiency(step: StepShape) -> Efficiency:
-    """The assumed efficiency of a step. Both engines were measured, with equal results."""
+    Both engines were measured, with equal results.
+    """
     if step.platform != "gpu":
-        return _ASSUMED
+        return 0.50, "assumed, not measured"
     if step.engine == "torch" and step.is_full and not step.is_compiled:
-        return _NOT_COMPILED
-    return _FULL_ON_GPU if step.is_full else _ADAPTERS_ON_GPU
+        return 0.46, "measured on an H200 with Gemma 2B, layers not compiled; assumed elsewhere"
+    share = 0.56 if step.is_full else 0.42
+    return share, "measured on an H200 with Gemma 2B; assumed on other cards"
 
 
 def flops_per_step(step: StepShape) -> float:
@@ -87,36 +67,21 @@ def flops_per_step(step: StepShape) -> float:
 
 def step_seconds(step: StepShape, target: Target) -> float:
     """Compute overlapped with communication, then the update, which is bound by memory bandwidth."""
+    share_of_peak, _ = efficiency(step)
     computing = flops_per_step(step) / step.mesh.num_devices
-    computing /= target.peak_flops * efficiency(step).share_of_peak
-    return max(computing, _communication_seconds(step, target)) + _update_seconds(step, target)
-
-
-def _communication_seconds(step: StepShape, target: Target) -> float:
-    """FSDP: weights are gathered forward and backward in every part, gradients are reduced once."""
-    if step.mesh.fsdp * step.mesh.data == 1 or not target.link_bytes_per_s:
-        return 0.0
-    parts = step.recipe.training.gradient_accumulation_steps
-    weights = step.architecture.num_parameters * step.compute_bytes / step.mesh.tensor
-    gathers = 2 * parts * weights * (step.mesh.fsdp > 1)
-    reductions = 2 * step.num_trained * step.compute_bytes / step.mesh.tensor
-    return (gathers + reductions) / target.link_bytes_per_s
-
-
-def _update_seconds(step: StepShape, target: Target) -> float:
-    """Read and write every trained weight and moment, read every gradient."""
-    trained = step.num_trained / step.num_weight_parts
-    weights = trained * (step.weight_bytes if step.is_full else 4)
-    return (2 * weights + 2 * optimizer_state_bytes(step) + weights) / target.bytes_per_s
-
-
-def timing_assumption(step: StepShape, target: Target) -> str:
-    """The assumption behind the step time, in one sentence."""
-    assumed = efficiency(step)
-    return (
-        f"Step time: {assumed.share_of_peak:.0%} of {target.peak_flops / 1e12:,.4g} TFLOP/s per device "
-        f"({assumed.source}; peak: {target.speed_source})."
-    )
+    computing /= target.peak_flops * share_of_peak
+    communicating = 0.0
+    if step.mesh.fsdp * step.mesh.data > 1 and target.link_bytes_per_s:
+        # FSDP: weights are gathered forward and backward in every part, gradients are reduced once.
+        parts = step.recipe.training.gradient_accumulation_steps
+        weights = step.architecture.num_parameters * step.compute_bytes / step.mesh.tensor
+        gathers = 2 * parts * weights * (step.mesh.fsdp > 1)
+        reductions = 2 * step.num_trained * step.compute_bytes / step.mesh.tensor
+        communicating = (gathers + reductions) / target.link_bytes_per_s
+    # Read and write every trained weight and moment, read every gradient.
+    trained = step.num_trained / step.num_weight_parts * (step.weight_bytes if step.is_full else 4)
+    updating = (2 * trained + 2 * optimizer_state_bytes(step) + trained) / target.bytes_per_s
+    return max(computing, communicating) + updating
 
 
 ESTIMATE_NOTE = "Memory comes from the component model, not from a compiler."
@@ -161,11 +126,6 @@ def compiled_plan(question: PlanQuestion, compiled: CompiledStep) -> Plan:
     return _plan(question, step, components, "compiled", notes)
 
 
-def with_fixes(plan: Plan, fixes: tuple[PlanFix, ...]) -> Plan:
-    """The plan with these fixes."""
-    return plan.model_copy(update={"fixes": fixes})
-
-
 def _step(question: PlanQuestion) -> StepShape:
     return step_shape(question.recipe, question.architecture, question.target, question.engine)
 
@@ -178,6 +138,7 @@ def _plan(
     notes: tuple[str, ...],
 ) -> Plan:
     target, workload = question.target, question.workload
+    share_of_peak, efficiency_source = efficiency(step)
     needed, seconds = sum(components.values()), step_seconds(step, question.target)
     total = None if workload.num_steps is None else seconds * workload.num_steps
     session = question.session_seconds
@@ -201,13 +162,10 @@ def _plan(
         session_seconds=session,
         fits_session=None if session is None or total is None else total <= session,
         assumptions=(
-            timing_assumption(step, target),
+            f"Step time: {share_of_peak:.0%} of {target.peak_flops / 1e12:,.4g} TFLOP/s per device "
+            f"({efficiency_source}; peak: {target.speed_source}).",
             *workload.assumptions,
             f"Memory limit: {target.memory_source}.",
         ),
-        notes=(
-            *notes,
-            *((UNDONATED_NOTE,) if components["undonated_copies"] else ()),
-            *target.notes,
-        ),
+        notes=(*notes, *((UNDONATED_NOTE,) if components["undonated_copies"] else ()), *target.notes),
     )

@@ -4,6 +4,7 @@ A product of [m, k] and [k, n] takes 2 m k n FLOPs. Per token and weight that is
 of the input and 2 for the gradient of the weight, which frozen weights do not need.
 """
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -24,18 +25,19 @@ from tunix_rt.engines.planning.limits import (
     require_torch_mesh,
     rows_per_device,
 )
-from tunix_rt.engines.planning.targets import Platform, Target
-from tunix_rt.engines.types import EngineName
+from tunix_rt.engines.planning.targets import Target
+from tunix_rt.engines.types import EngineName, Platform
 from tunix_rt.engines.weights.architecture import Architecture
 from tunix_rt.recipes.types import FloatFormat, Recipe
+from tunix_rt.tokenization.packing import BatchSettings
 
 
 def model_flops_per_token(architecture: Architecture, recipe: Recipe) -> float:
     """FLOPs that a trained token requires, however they are computed."""
-    trains_weights = recipe.training.mode == "full"
-    per_weight = 6 if trains_weights else 4
-    adapters = 0 if recipe.lora is None else 6 * num_adapter_parameters(architecture, recipe)
-    matrices = per_weight * num_product_parameters(architecture)
+    per_weight = 6 if recipe.training.mode == "full" else 4
+    adapters = 6 * num_adapter_parameters(architecture, recipe)
+    layers = architecture.num_layers * architecture.num_matrix_parameters_per_layer
+    matrices = per_weight * (layers + architecture.vocab_size * architecture.hidden_size)
     # The two products of attention have no weights, but both inputs need a gradient in every mode.
     return matrices + adapters + 3 * attention_flops_per_token(architecture, recipe.data.row_length)
 
@@ -62,17 +64,15 @@ def executed_flops_per_token(architecture: Architecture, recipe: Recipe) -> floa
     return flops + layers + attention_flops_per_token(architecture, recipe.data.row_length)
 
 
-def num_product_parameters(architecture: Architecture) -> int:
-    """Weights in matrix products of every token: the layers' matrices and the output embedding."""
-    layers = architecture.num_layers * architecture.num_matrix_parameters_per_layer
-    return layers + architecture.vocab_size * architecture.hidden_size
-
-
 def num_adapter_parameters(architecture: Architecture, recipe: Recipe) -> int:
-    """Weights of the LoRA adapters; 0 in full mode."""
+    """Weights of the LoRA adapters; 0 in full mode.
+
+    Example:
+        rank 4 on one matrix [64, 128] of 2 layers -> 2 * 4 * (64 + 128) = 1,536
+    """
     if recipe.lora is None:
         return 0
-    widths = sum(sum(architecture.matrix_shapes[target]) for target in set(recipe.lora.targets))
+    widths = sum(sum(architecture.matrix_shapes[target]) for target in recipe.lora.targets)
     return architecture.num_layers * recipe.lora.rank * widths
 
 
@@ -85,6 +85,25 @@ def attention_flops_per_token(architecture: Architecture, row_length: int) -> fl
         mean_reach = reach - reach * (reach - 1) / (2 * row_length)
         flops += 4 * architecture.num_heads * architecture.head_dim * mean_reach
     return flops
+
+
+def batch_settings(recipe: Recipe) -> BatchSettings:
+    """How a recipe arranges examples in batches."""
+    return BatchSettings(
+        row_length=recipe.data.row_length,
+        rows_per_batch=recipe.training.batch_size,
+        packed=recipe.data.packing,
+        seed=recipe.training.seed,
+        overlong=recipe.data.overlong,
+    )
+
+
+def num_steps(recipe: Recipe, batches_per_epoch: int) -> int:
+    """The steps of a whole run: the recipe names them, or epochs, at least one step."""
+    if recipe.training.num_steps is not None:
+        return recipe.training.num_steps
+    assert recipe.training.num_epochs is not None  # the recipe has one of the two
+    return max(1, math.ceil(recipe.training.num_epochs * batches_per_epoch))
 
 
 NUM_BYTES: dict[FloatFormat, int] = {"float32": 4, "bfloat16": 2}
@@ -158,11 +177,10 @@ class StepShape:
         """Whether weights are stored in another format than they compute in."""
         return self.weight_bytes != self.compute_bytes
 
-    @cached_property
+    @property
     def num_embedding(self) -> int:
         """Weights of the embedding and of an untied head, over all devices."""
-        copies = 1 if self.architecture.is_embedding_tied else 2
-        return copies * self.architecture.vocab_size * self.architecture.hidden_size
+        return self.num_head if self.architecture.is_embedding_tied else 2 * self.num_head
 
     @property
     def num_head(self) -> int:
@@ -187,18 +205,18 @@ class StepShape:
             return self.architecture.num_parameters
         return num_adapter_parameters(self.architecture, self.recipe)
 
-    @cached_property
+    @property
     def num_factors(self) -> int:
         """Numbers in Adafactor's state: a row and a column per matrix, one per weight of a norm."""
-        if not self.is_full:
-            rank = self.recipe.lora.rank if self.recipe.lora else 0
-            targets = self.recipe.lora.targets if self.recipe.lora else ()
-            shapes = [self.architecture.matrix_shapes[target] for target in targets]
-            return self.architecture.num_layers * sum(sum(shape) + 2 * rank for shape in shapes)
-        shapes = list(self.architecture.matrix_shapes.values())
-        norms = self.architecture.num_parameters - self.num_embedding - self.num_layer_matrices
-        embedding = self.num_embedding // self.architecture.hidden_size + self.architecture.hidden_size
-        return self.architecture.num_layers * sum(map(sum, shapes)) + embedding + norms
+        architecture, lora = self.architecture, self.recipe.lora
+        if lora is not None:
+            shapes = [architecture.matrix_shapes[target] for target in lora.targets]
+            return architecture.num_layers * sum(sum(shape) + 2 * lora.rank for shape in shapes)
+        norms = architecture.num_parameters - self.num_embedding - self.num_layer_matrices
+        embedding = self.num_embedding // architecture.hidden_size + architecture.hidden_size
+        return (
+            architecture.num_layers * sum(map(sum, architecture.matrix_shapes.values())) + embedding + norms
+        )
 
 
 def step_shape(
@@ -215,7 +233,13 @@ def step_shape(
         check_blocks(recipe.quantization, architecture)
     mesh = mesh_shape(recipe.sharding, target.num_devices)
     if engine == "torch":
-        _require_torch(recipe, mesh, target)
+        if target.platform == "tpu":
+            raise InvalidInputError(
+                f"The torch engine does not run on {target.name}.",
+                next_step="Plan with --engine jax for a TPU, or choose a GPU with --on.",
+            )
+        require_torch_mesh(recipe, mesh)
+        require_torch_format(recipe.training.precision.compute, target.device_kind, target.compute_capability)
     rows = rows_per_device(mesh, architecture, recipe.training)
     setting = Setting(
         architecture=architecture,
@@ -230,32 +254,19 @@ def step_shape(
     return StepShape(recipe, architecture, mesh, target.platform, rows, attention, engine)
 
 
-def _require_torch(recipe: Recipe, mesh: MeshShape, target: Target) -> None:
-    if target.platform == "tpu":
-        raise InvalidInputError(
-            f"The torch engine does not run on {target.name}.",
-            next_step="Plan with --engine jax for a TPU, or choose a GPU with --on.",
-        )
-    require_torch_mesh(recipe, mesh)
-    require_torch_format(recipe.training.precision.compute, target.device_kind, target.compute_capability)
-
-
 def stored_weight_bytes(step: StepShape) -> float:
     """Weights stored between steps: frozen ones, trained ones, adapters."""
     if step.is_full:
         return step.num_trained * step.weight_bytes / step.num_weight_parts
     others = (step.architecture.num_parameters - step.num_layer_matrices) * step.weight_bytes
-    frozen = others + step.num_layer_matrices * _frozen_matrix_bytes(step)
-    return (frozen + step.num_trained * 4) / step.num_weight_parts
-
-
-def _frozen_matrix_bytes(step: StepShape) -> float:
     quantization = step.recipe.quantization
-    if quantization is None:
+    if quantization is not None:
+        matrix_bytes = {"nf4": 0.5, "int8": 1.0}[quantization.format] + 4 / quantization.block_size
+    else:
         # Torch multiplies numbers of one format only, so frozen matrices are stored in the compute format.
-        return step.compute_bytes if step.engine == "torch" else step.weight_bytes
-    code = {"nf4": 0.5, "int8": 1.0}[quantization.format]
-    return code + 4 / quantization.block_size
+        matrix_bytes = step.compute_bytes if step.engine == "torch" else step.weight_bytes
+    frozen = others + step.num_layer_matrices * matrix_bytes
+    return (frozen + step.num_trained * 4) / step.num_weight_parts
 
 
 def optimizer_state_bytes(step: StepShape) -> float:

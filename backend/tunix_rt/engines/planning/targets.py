@@ -4,12 +4,11 @@ import os
 import shutil
 import subprocess
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol
+from typing import NamedTuple, Protocol
 
 from tunix_rt.base.errors import InvalidInputError, did_you_mean
 from tunix_rt.base.host import available_memory_bytes, usable_cores
-
-Platform = Literal["cpu", "gpu", "tpu"]
+from tunix_rt.engines.types import Platform
 
 GIB = 1024**3
 GPU_MEMORY_FRACTION = 0.92
@@ -54,7 +53,21 @@ class Target:
     notes: tuple[str, ...] = ()
 
 
-def _tpu(name: str, chip: "_TpuChip", num_devices: int, topology: TpuTopology) -> Target:
+class _TpuChip(NamedTuple):
+    kind: str
+    memory_gib: float
+    peak_tflops: float
+    gb_per_s: float
+    link_gb_per_s: float
+
+
+# A v3 chip has two cores that are devices of their own: half of the chip's speed and memory each.
+_V3 = _TpuChip("TPU v3", 15.48, 61.5, 450, 41)
+_V5E = _TpuChip("TPU v5 lite", 15.75, 197, 819, 200)
+_V6E = _TpuChip("TPU v6 lite", 31.25, 918, 1638, 448)
+
+
+def _tpu(name: str, chip: _TpuChip, num_devices: int, topology: TpuTopology) -> Target:
     return Target(
         name=name,
         description=f"{num_devices} x {chip.kind}",
@@ -71,46 +84,31 @@ def _tpu(name: str, chip: "_TpuChip", num_devices: int, topology: TpuTopology) -
     )
 
 
-def _gpu(name: str, card: "_GpuCard", *, notes: tuple[str, ...] = ()) -> Target:
+def _gpu(
+    name: str,
+    kind: str,
+    compute_capability: tuple[int, int],
+    total_mib: int,
+    peak_tflops: float,
+    gb_per_s: float,
+    *notes: str,
+) -> Target:
     return Target(
         name=name,
-        description=f"1 x {card.kind}",
+        description=f"1 x {kind}",
         platform="gpu",
         num_devices=1,
-        memory_bytes=int(card.total_mib * 1024**2 * GPU_MEMORY_FRACTION),
-        memory_source=f"{GPU_MEMORY_FRACTION:.0%} of the {card.total_mib:,} MiB that nvidia-smi reports",
-        peak_flops=card.peak_tflops * 1e12,
-        bytes_per_s=card.gb_per_s * 1e9,
+        memory_bytes=int(total_mib * 1024**2 * GPU_MEMORY_FRACTION),
+        memory_source=f"{GPU_MEMORY_FRACTION:.0%} of the {total_mib:,} MiB that nvidia-smi reports",
+        peak_flops=peak_tflops * 1e12,
+        bytes_per_s=gb_per_s * 1e9,
         link_bytes_per_s=0.0,
         speed_source="NVIDIA data sheet, dense, float32 accumulation",
-        device_kind=card.kind,
-        compute_capability=card.compute_capability,
+        device_kind=kind,
+        compute_capability=compute_capability,
         notes=notes,
     )
 
-
-@dataclass(frozen=True)
-class _TpuChip:
-    kind: str
-    memory_gib: float
-    peak_tflops: float
-    gb_per_s: float
-    link_gb_per_s: float
-
-
-@dataclass(frozen=True)
-class _GpuCard:
-    kind: str
-    compute_capability: tuple[int, int]
-    total_mib: int
-    peak_tflops: float
-    gb_per_s: float
-
-
-# A v3 chip has two cores that are devices of their own: half of the chip's speed and memory each.
-_V3 = _TpuChip("TPU v3", 15.48, 61.5, 450, 41)
-_V5E = _TpuChip("TPU v5 lite", 15.75, 197, 819, 200)
-_V6E = _TpuChip("TPU v6 lite", 31.25, 918, 1638, 448)
 
 _NO_BFLOAT16 = "This card has no bfloat16 units: products run in float32, 8.1 TFLOP/s at best."
 
@@ -120,36 +118,17 @@ _KNOWN = (
     _tpu("v5e-8", _V5E, 8, TpuTopology("v5e:2x4", "v5litepod-8", (2, 4, 1))),
     _tpu("v6e-1", _V6E, 1, TpuTopology("v6e:1x1", "v6e-1", (1, 1, 1))),
     _tpu("v6e-8", _V6E, 8, TpuTopology("v6e:2x4", "v6e-8", (2, 4, 1))),
-    _gpu("t4", _GpuCard("Tesla T4", (7, 5), 15_360, 8.1, 320), notes=(_NO_BFLOAT16,)),
-    _gpu("l4", _GpuCard("NVIDIA L4", (8, 9), 23_034, 121, 300)),
-    _gpu("rtx4090", _GpuCard("NVIDIA GeForce RTX 4090", (8, 9), 24_564, 165.2, 1008)),
-    _gpu("rtx5090", _GpuCard("NVIDIA GeForce RTX 5090", (12, 0), 32_607, 209.5, 1792)),
-    _gpu("a100", _GpuCard("NVIDIA A100", (8, 0), 81_920, 312, 2039)),
-    _gpu("h100", _GpuCard("NVIDIA H100", (9, 0), 81_559, 989.4, 3350)),
-    _gpu("h200", _GpuCard("NVIDIA H200", (9, 0), 143_771, 989.4, 4800)),
+    _gpu("t4", "Tesla T4", (7, 5), 15_360, 8.1, 320, _NO_BFLOAT16),
+    _gpu("l4", "NVIDIA L4", (8, 9), 23_034, 121, 300),
+    _gpu("rtx4090", "NVIDIA GeForce RTX 4090", (8, 9), 24_564, 165.2, 1008),
+    _gpu("rtx5090", "NVIDIA GeForce RTX 5090", (12, 0), 32_607, 209.5, 1792),
+    _gpu("a100", "NVIDIA A100", (8, 0), 81_920, 312, 2039),
+    _gpu("h100", "NVIDIA H100", (9, 0), 81_559, 989.4, 3350),
+    _gpu("h200", "NVIDIA H200", (9, 0), 143_771, 989.4, 4800),
 )
 TARGETS = {target.name: target for target in _KNOWN}
 """Targets that need not be present, by name."""
 TARGET_NAMES = (CPU, LOCAL, *TARGETS)
-
-
-def known_target(name: str) -> Target:
-    """A known target by name; `find_target` resolves `cpu` and `local`.
-
-    Raises:
-        InvalidInputError: There is no such target, or it depends on this machine.
-    """
-    if name in TARGETS:
-        return TARGETS[name]
-    if name in TARGET_NAMES:
-        raise InvalidInputError(
-            f"The target {name!r} is this machine; a known target is required.",
-            next_step=f"Choose one of {', '.join(TARGETS)}.",
-        )
-    raise InvalidInputError(
-        f"There is no target {name!r}.",
-        next_step=f"{did_you_mean(name, TARGET_NAMES)} docs/planning.md lists the targets.",
-    )
 
 
 def target_of_device_kind(kind: str) -> Target | None:
@@ -178,18 +157,24 @@ def find_target(name: str) -> Target:
         return cpu_target()
     if name == LOCAL:
         return replace(_local_gpu() or cpu_target(), name=LOCAL)
-    return known_target(name)
+    if name in TARGETS:
+        return TARGETS[name]
+    raise InvalidInputError(
+        f"There is no target {name!r}.",
+        next_step=f"{did_you_mean(name, TARGET_NAMES)} docs/planning.md lists the targets.",
+    )
 
 
 def cpu_target() -> Target:
     """The processors of this machine as one device."""
-    cores = usable_cores()
+    cores, available = usable_cores(), available_memory_bytes()
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return Target(
         name=CPU,
         description=f"{cores} processor cores",
         platform="cpu",
         num_devices=1,
-        memory_bytes=_available_memory(),
+        memory_bytes=total if available is None else available,
         memory_source="memory that this machine has available now",
         peak_flops=cores * _FLOPS_PER_CORE,
         bytes_per_s=_BYTES_PER_S,
@@ -197,13 +182,6 @@ def cpu_target() -> Target:
         speed_source=f"{_FLOPS_PER_CORE / 1e9:.0f} GFLOP/s a core, assumed",
         device_kind="cpu",
     )
-
-
-def _available_memory() -> int:
-    available = available_memory_bytes()
-    if available is not None:
-        return available
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def _local_gpu() -> Target | None:
@@ -224,9 +202,6 @@ def _local_gpu() -> Target | None:
         memory_bytes=int(total_mib * 1024**2 * GPU_MEMORY_FRACTION),
         memory_source=f"{GPU_MEMORY_FRACTION:.0%} of the {total_mib:,} MiB that nvidia-smi reports here",
     )
-
-
-_UNKNOWN_CARD = "t4"
 
 
 class Devices(Protocol):
@@ -257,7 +232,7 @@ def device_target(devices: Devices) -> Target:
     target = cpu_target() if devices.platform == "cpu" else target_of_device_kind(devices.kind)
     if target is None:
         target = replace(
-            known_target(_UNKNOWN_CARD),
+            TARGETS["t4"],
             speed_source=f"{devices.kind} is not known here; that of a T4 is assumed",
         )
     return replace(

@@ -1,9 +1,9 @@
 """Plan, PlanFix, Workload."""
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from tunix_rt.base.records import Count, Record
 
 PlanSource = Literal["estimated", "compiled", "measured"]
 """A component model, the compiler's own figure for the very step, or a run of it."""
@@ -22,34 +22,28 @@ COMPONENT_MEANINGS: dict[Component, str] = {
     "temporaries": "weights cast or gathered for compute, and the rest",
 }
 
-Bytes = Annotated[int, Field(ge=0)]
 
-
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class PlanFix(_Frozen):
+class PlanFix(Record):
     """A change of the recipe that makes it fit, with the figures it would then have."""
 
     change: str
     """Options to add to the command: `--set key=value`, once or several times."""
     cost: str
     """What the change does to the training."""
-    per_device_bytes: Bytes
+    per_device_bytes: Count
     step_seconds: float
     source: PlanSource
 
 
-class Plan(_Frozen):
+class Plan(Record):
     """Recipe times target. Bytes and times are per device and per optimizer step."""
 
     model: str
     target: str
     fits: bool
-    per_device_bytes: Bytes
-    limit_bytes: Bytes
-    components: dict[Component, Bytes]
+    per_device_bytes: Count
+    limit_bytes: Count
+    components: dict[Component, Count]
     """They add up to per_device_bytes."""
     source: PlanSource
     """The source of per_device_bytes; the notes list the exact components."""

@@ -1,45 +1,38 @@
 """A plan in the terminal."""
 
-from types import TracebackType
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from rich.console import Console
-from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
 from tunix_rt.base.terminal.output import counted
 from tunix_rt.engines.planning.targets import GIB
-from tunix_rt.engines.planning.types import COMPONENT_MEANINGS, Plan, PlanFix
+from tunix_rt.engines.planning.types import COMPONENT_MEANINGS, Plan
 
 _BAR_WIDTH = 40
 _WIDE = 130
 """Terminal width from which the meaning of each component is shown."""
 
 
-class CompilingLine:
-    """A status line with the elapsed time of the compiler; silent without a terminal."""
+@contextmanager
+def compiling_line(console: Console) -> Iterator[Callable[[str, float], None]]:
+    """A status line with the elapsed time of the compiler, as a function that shows what is being compiled.
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._status: Status | None = None
+    Silent without a terminal.
+    """
+    status = console.status("")
 
-    def __enter__(self) -> "CompilingLine":
-        return self
+    def update(what: str, elapsed_s: float) -> None:
+        if console.is_terminal:
+            status.update(Text(f"compiling {what}: {elapsed_s:.0f} s (1 to 5 minutes the first time)"))
+            status.start()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._status is not None:
-            self._status.stop()
-
-    def update(self, what: str, elapsed_s: float) -> None:
-        """Show what is being compiled and for how long."""
-        if not self._console.is_terminal:
-            return
-        if self._status is None:
-            self._status = self._console.status("")
-            self._status.start()
-        self._status.update(Text(f"compiling {what}: {elapsed_s:.0f} s (1 to 5 minutes the first time)"))
+    try:
+        yield update
+    finally:
+        status.stop()
 
 
 def print_estimate(plan: Plan, console: Console) -> None:
@@ -50,20 +43,24 @@ def print_estimate(plan: Plan, console: Console) -> None:
 
 def print_plan(plan: Plan, console: Console) -> None:
     """Print verdict, memory, time, fixes and assumptions."""
-    console.print(_headline(plan))
-    console.print(_components(plan, is_wide=console.width >= _WIDE))
-    console.print(_time(plan), highlight=False)
-    if not plan.fits:
-        _print_fixes(plan, console)
-    for line in (*plan.assumptions, *plan.notes):
-        console.print(f"- {line}", markup=False, highlight=False, style="dim")
-
-
-def _headline(plan: Plan) -> Text:
     style = "bold green" if plan.fits else "bold red"
     head, _, rest = plan.reason.partition(":")
     devices = f"{plan.num_devices} of {plan.num_target_devices} devices"
-    return Text.assemble((head, style), f":{rest}\n", (f"{plan.model} on {plan.target}, {devices}", "dim"))
+    subject = f"{plan.model} on {plan.target}, {devices}"
+    console.print(Text.assemble((head, style), f":{rest}\n", (subject, "dim")))
+    console.print(_components(plan, is_wide=console.width >= _WIDE))
+    console.print(_time(plan), highlight=False)
+    if plan.fixes:
+        console.print("Changes that make it fit, cheapest first:", style="bold")
+    elif not plan.fits:
+        console.print("No change to this recipe makes it fit: use a smaller model or a larger target.")
+    for fix in plan.fixes:
+        size, seconds = _size(fix.per_device_bytes), duration(fix.step_seconds)
+        text = f"      {size} ({fix.source}), step about {seconds}; {fix.cost}"
+        console.print(f"  {fix.change}", markup=False, highlight=False)
+        console.print(text, markup=False, highlight=False, style="dim")
+    for line in (*plan.assumptions, *plan.notes):
+        console.print(f"- {line}", markup=False, highlight=False, style="dim")
 
 
 def _components(plan: Plan, *, is_wide: bool) -> Table:
@@ -117,17 +114,3 @@ def duration(seconds: float) -> str:
         if seconds >= size:
             return f"{seconds / size:.1f} {unit}"
     return f"{seconds:.1f} s"
-
-
-def _print_fixes(plan: Plan, console: Console) -> None:
-    if not plan.fixes:
-        console.print("No change to this recipe makes it fit: use a smaller model or a larger target.")
-        return
-    console.print("Changes that make it fit, cheapest first:", style="bold")
-    for fix in plan.fixes:
-        console.print(f"  {fix.change}", markup=False, highlight=False)
-        console.print(f"      {_fix_figures(fix)}; {fix.cost}", markup=False, highlight=False, style="dim")
-
-
-def _fix_figures(fix: PlanFix) -> str:
-    return f"{_size(fix.per_device_bytes)} ({fix.source}), step about {duration(fix.step_seconds)}"

@@ -9,17 +9,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import torch
 
 from tunix_rt.base.errors import DeviceError, InvalidInputError
 from tunix_rt.base.host import available_memory_bytes, peak_process_bytes
-from tunix_rt.engines.planning.limits import require_torch_format
-from tunix_rt.engines.types import DeviceRequest
-from tunix_rt.recipes.types import FloatFormat
-
-Platform = Literal["cpu", "gpu"]
+from tunix_rt.engines.types import DeviceRequest, Platform
 
 _NVIDIA_DEVICE_FILE = Path("/dev/nvidiactl")
 _GPU_INSTALL_HINT = (
@@ -55,9 +50,7 @@ class TorchDevice:
 
         Torch's allocator may cache more, and frees it before it reports that memory is full.
         """
-        if self.platform == "cpu":
-            return peak_process_bytes()
-        return peak_bytes(self.device)
+        return peak_process_bytes() if self.platform == "cpu" else peak_bytes(self.device)
 
     def __str__(self) -> str:
         memory = "" if self.memory_bytes is None else f", {self.memory_bytes / 2**30:.2f} GiB each"
@@ -73,8 +66,7 @@ def choose_device(request: DeviceRequest, *, count: int = 1) -> TorchDevice:
 
     Raises:
         DeviceError: The requested device does not exist or does not work, or `auto` finds a GPU that cannot
-        be
-            used: a run that was meant for it would take days on the CPU.
+            be used: a run that was meant for it would take days on the CPU.
         InvalidInputError: There is no device of this index.
     """
     if request.name == "tpu":
@@ -83,24 +75,24 @@ def choose_device(request: DeviceRequest, *, count: int = 1) -> TorchDevice:
             next_step="Use --engine jax for the TPU, or --device auto with this engine.",
         )
     platform, reason = _platform(request)
+    num_devices = 1 if platform == "cpu" else torch.cuda.device_count()
+    if request.index is not None and request.index >= num_devices:
+        raise InvalidInputError(
+            f"There is no device {request.index}: this machine has {num_devices}, counted from 0.",
+            next_step="Choose a smaller index, or leave it out.",
+        )
     if platform == "cpu":
         os.environ.setdefault(_ONEDNN_LIMIT, "AVX512_CORE_BF16")
-        _require_index(request.index, num_devices=1)
-        memory_bytes = available_memory_bytes()
-        device = TorchDevice("cpu", torch.device("cpu"), "cpu", count, memory_bytes, reason)
-    else:
-        device = _gpu(request.index, count, reason)
-    _check_device(device.device)
-    return device
-
-
-def require_format(compute: FloatFormat, device: TorchDevice) -> None:
-    """Reject a number format that the device does not support.
-
-    Raises:
-        InvalidInputError: bfloat16 on a GPU without it, such as the T4.
-    """
-    require_torch_format(compute, device.kind, device.compute_capability)
+        cpu = torch.device("cpu")
+        _check_device(cpu)
+        return TorchDevice("cpu", cpu, "cpu", count, available_memory_bytes(), reason)
+    if request.index is None and count == 1 and num_devices > 1:
+        reason += f", the first of {num_devices}: torchrun uses all of them"
+    gpu = torch.device("cuda", request.index or 0)
+    torch.cuda.set_device(gpu)
+    properties = torch.cuda.get_device_properties(gpu)
+    _check_device(gpu)
+    return TorchDevice("gpu", gpu, properties.name, count, properties.total_memory, reason)
 
 
 def gpu_obstacle() -> str | None:
@@ -142,25 +134,6 @@ def _cpu_reason(obstacle: str, *, has_gpu: bool, visible: str | None) -> str:
     )
 
 
-def _gpu(index: int | None, count: int, reason: str) -> TorchDevice:
-    num_devices = torch.cuda.device_count()
-    _require_index(index, num_devices)
-    if index is None and count == 1 and num_devices > 1:
-        reason += f", the first of {num_devices}: torchrun uses all of them"
-    device = torch.device("cuda", index or 0)
-    torch.cuda.set_device(device)
-    properties = torch.cuda.get_device_properties(device)
-    return TorchDevice("gpu", device, properties.name, count, properties.total_memory, reason)
-
-
-def _require_index(index: int | None, num_devices: int) -> None:
-    if index is not None and index >= num_devices:
-        raise InvalidInputError(
-            f"There is no device {index}: this machine has {num_devices}, counted from 0.",
-            next_step="Choose a smaller index, or leave it out.",
-        )
-
-
 def _check_device(device: torch.device) -> None:
     """Multiply two small matrices: a listed device may still be in use, broken or out of memory."""
     try:
@@ -183,11 +156,8 @@ _CPU_OUT_OF_MEMORY_MESSAGES = ("DefaultCPUAllocator", "not enough memory")
 
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether torch reports that a tensor does not fit on the device."""
-    if isinstance(error, torch.OutOfMemoryError):
-        return True
-    return isinstance(error, RuntimeError) and any(
-        message in str(error) for message in _CPU_OUT_OF_MEMORY_MESSAGES
-    )
+    is_on_cpu = any(message in str(error) for message in _CPU_OUT_OF_MEMORY_MESSAGES)
+    return isinstance(error, torch.OutOfMemoryError) or (isinstance(error, RuntimeError) and is_on_cpu)
 
 
 @dataclass

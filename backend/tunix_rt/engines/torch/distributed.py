@@ -71,12 +71,22 @@ def joined(
     if processes is None:
         yield
         return
-    with _explain_lost_process(processes):
+    try:
         _join(processes, device, timeout_s)
         try:
             yield
         finally:
             dist.destroy_process_group()
+    except RuntimeError as error:
+        is_lost = any(message in str(error) for message in _CONNECTION_LOST_MESSAGES)
+        if not isinstance(error, dist.DistError) and not is_lost:
+            raise
+        raise DeviceError(
+            f"Process {processes.process_id} lost the connection to another of the {processes.num_processes} "
+            f"processes: {_first_line(error)}",
+            next_step="Check the log of that process. Then start all of them again with --resume to continue "
+            "from the newest checkpoint.",
+        ) from error
 
 
 def _join(processes: ProcessGroup, device: torch.device, timeout_s: int) -> None:
@@ -104,22 +114,6 @@ def _join(processes: ProcessGroup, device: torch.device, timeout_s: int) -> None
             "--process-id, or let torchrun do it.",
         ) from error
     dist.distributed_c10d._set_pg_timeout(timedelta(seconds=COLLECTIVE_TIMEOUT_S))
-
-
-@contextmanager
-def _explain_lost_process(processes: ProcessGroup) -> Iterator[None]:
-    try:
-        yield
-    except RuntimeError as error:
-        is_lost = any(message in str(error) for message in _CONNECTION_LOST_MESSAGES)
-        if not isinstance(error, dist.DistError) and not is_lost:
-            raise
-        raise DeviceError(
-            f"Process {processes.process_id} lost the connection to another of the {processes.num_processes} "
-            f"processes: {_first_line(error)}",
-            next_step="Check the log of that process. Then start all of them again with --resume to continue "
-            "from the newest checkpoint.",
-        ) from error
 
 
 def _first_line(error: Exception) -> str:
@@ -184,7 +178,12 @@ class Layout:
         # Inputs keep their dtype: positions and norms are float32 on purpose.
         policy = MixedPrecisionPolicy(compute, torch.float32, cast_forward_inputs=False)
         for module in (*layers, whole):
-            _fully_shard(module, mesh, policy)
+            sharded = fully_shard(module, mesh=mesh, mp_policy=policy)
+            assert isinstance(sharded, FSDPModule)
+            # Sums, not means: the loss is divided by the tokens of all processes. Gloo cannot scale in a
+            # reduction.
+            sharded.set_gradient_divide_factor(1.0)
+            sharded.set_force_sum_reduction_for_comms(True)
         return whole
 
     def sum_gradients(self, gradients: Iterable[Tensor]) -> None:
@@ -241,7 +240,7 @@ def make_layout(
 
     Raises:
         InvalidInputError: The mesh or the batch does not fit the processes, or this engine does not support
-        it.
+            it.
     """
     num_processes = 1 if processes is None else processes.num_processes
     shape = mesh_shape(recipe.sharding, num_processes)
@@ -269,11 +268,3 @@ class _ModelWithLoss(nn.Module):
     def forward(self, *inputs: Tensor) -> Tensor:
         """The loss."""
         return self._loss(*inputs)
-
-
-def _fully_shard(module: nn.Module, mesh: DeviceMesh, policy: MixedPrecisionPolicy) -> None:
-    sharded = fully_shard(module, mesh=mesh, mp_policy=policy)
-    assert isinstance(sharded, FSDPModule)
-    # Sums, not means: the loss is divided by the tokens of all processes. Gloo cannot scale in a reduction.
-    sharded.set_gradient_divide_factor(1.0)
-    sharded.set_force_sum_reduction_for_comms(True)

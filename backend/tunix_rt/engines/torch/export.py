@@ -56,22 +56,17 @@ def export_model(
     atomic = write_directory_atomically(directory, what="exporting the model")
     with atomic if layout.is_first else nullcontext() as target:
         if target is not None:
-            _write(target, tensors, prepared, is_adapter=is_adapter)
+            source, encoder = prepared.source, prepared.encoder
+            files = [lazy_tensor(name, tensor) for name, tensor in tensors]
+            if recipe.lora is not None and is_adapter:
+                write_tensor_file(target / WEIGHTS_FILE, files)
+                write_adapter_config(target, recipe.lora, base_model=source.name, revision=source.revision)
+            else:
+                write_model_files(target, files)
+                dtype = str(tensors[0][1].dtype).removeprefix("torch.")
+                write_model_config(target, source, encoder, dtype=dtype)
+            write_tokenizer(target, source, encoder)
     layout.wait()
-
-
-def _write(target: Path, tensors: list[tuple[str, Tensor]], prepared: Prepared, *, is_adapter: bool) -> None:
-    source, encoder, lora = prepared.source, prepared.encoder, prepared.recipe.lora
-    files = [lazy_tensor(name, tensor) for name, tensor in tensors]
-    if is_adapter:
-        assert lora is not None
-        write_tensor_file(target / WEIGHTS_FILE, files)
-        write_adapter_config(target, lora, base_model=source.name, revision=source.revision)
-    else:
-        write_model_files(target, files)
-        dtype = str(tensors[0][1].dtype).removeprefix("torch.")
-        write_model_config(target, source, encoder, dtype=dtype)
-    write_tokenizer(target, source, encoder)
 
 
 def export_checkpoint(job: TrainingJob, step: int, directory: Path) -> None:

@@ -1,15 +1,18 @@
 """The decoder that a recipe trains, initial or resumed; the plan; the summary of a run."""
 
+import math
 from pathlib import Path
 
 import torch
 
 from tunix_rt.engines.planning.fixes import with_advice
 from tunix_rt.engines.planning.kernels import Setting, TorchKernelChoice, resolve_torch_kernel
+from tunix_rt.engines.planning.limits import require_torch_format
 from tunix_rt.engines.planning.planner import PlanQuestion, estimated_plan
+from tunix_rt.engines.planning.step import NUM_BYTES, num_adapter_parameters
 from tunix_rt.engines.planning.targets import device_target
 from tunix_rt.engines.planning.types import Plan, Workload
-from tunix_rt.engines.torch.devices import TorchDevice, require_format
+from tunix_rt.engines.torch.devices import TorchDevice
 from tunix_rt.engines.torch.distributed import Layout
 from tunix_rt.engines.torch.model.decoder import Decoder, DecoderOptions, hold_for_compute, open_decoder
 from tunix_rt.engines.torch.model.lora import add_adapters, load_adapters
@@ -27,7 +30,6 @@ from tunix_rt.engines.training.run import (
     model_line,
     training_line,
 )
-from tunix_rt.engines.weights.architecture import Architecture
 from tunix_rt.engines.weights.sources import ModelSource
 from tunix_rt.recipes.types import Recipe
 
@@ -69,7 +71,7 @@ def load_decoder(source: ModelSource, recipe: Recipe, device: TorchDevice) -> De
         MissingExtraError: An optional dependency of the mode is not installed.
     """
     precision = recipe.training.precision
-    require_format(precision.compute, device)
+    require_torch_format(precision.compute, device.kind, device.compute_capability)
     options = DecoderOptions(
         weights=precision.weights,
         compute=precision.compute,
@@ -81,74 +83,43 @@ def load_decoder(source: ModelSource, recipe: Recipe, device: TorchDevice) -> De
     if recipe.quantization is None:
         decoder = open_decoder(source, options, device.device)
     else:
-        decoder = _open_quantized(source, recipe, options, device)
+        # Layer by layer from the host: the device never holds the unquantised model.
+        decoder = open_decoder(source, options, torch.device("cpu"))
+        quantize_layers(decoder, recipe.quantization, device.device)
+        hold_for_compute(decoder.module, decoder.compute_dtype)
+        decoder.module.to(device.device)
     if recipe.lora is not None:
         add_adapters(decoder, recipe.lora, recipe.training.seed)
     return decoder
 
 
-def _open_quantized(
-    source: ModelSource, recipe: Recipe, options: DecoderOptions, device: TorchDevice
-) -> Decoder:
-    """Quantise layer by layer from the host: the device never holds the unquantised model."""
-    assert recipe.quantization is not None
-    decoder = open_decoder(source, options, torch.device("cpu"))
-    quantize_layers(decoder, recipe.quantization, device.device)
-    hold_for_compute(decoder.module, decoder.compute_dtype)
-    decoder.module.to(device.device)
-    return decoder
-
-
-_BYTES = {"float32": 4, "bfloat16": 2}
-
-
 def run_summary(prepared: Prepared, device: TorchDevice, kernel: TorchKernelChoice, layout: Layout) -> str:
     """The summary of a run, one line per subject."""
     recipe, architecture = prepared.recipe, prepared.source.architecture
-    num_parts = recipe.training.gradient_accumulation_steps
-    rows = recipe.training.batch_size // num_parts
-    local_rows = rows // layout.num_processes
+    training, precision = recipe.training, recipe.training.precision
+    is_full = training.mode == "full"
+    num_parts = training.gradient_accumulation_steps
+    rows = training.batch_size // num_parts
+    num_trained = architecture.num_parameters if is_full else num_adapter_parameters(architecture, recipe)
+    rounding = ", stochastic rounding" if precision.stochastic_rounding else ""
+    embedding = [architecture.vocab_size, architecture.hidden_size]
+    embedding_size = mib(math.prod(embedding) * NUM_BYTES[precision.weights])
     return block(
         {
-            "model": model_line(prepared, num_trained_weights(recipe, architecture)),
+            "model": model_line(prepared, num_trained),
             "training": training_line(recipe),
-            "precision": _precision(recipe),
+            "precision": f"compute {precision.compute}, weights {precision.weights}, "
+            f"trained {precision.weights if is_full else 'float32'}, "
+            f"optimizer state {precision.optimizer_state}{rounding}",
             "batch": batch_line(prepared, (num_parts, rows, recipe.data.row_length), "int64"),
             "data": data_line(prepared),
             "attention": f"{kernel.kernel} ({kernel.reason})",
             "devices": str(device),
             "mesh": str(layout),
-            "largest": f"{_embedding(recipe, architecture)}, "
-            + logits_text(recipe, architecture, rows=local_rows),
+            "largest": f"embedding {embedding} {precision.weights} {embedding_size}, "
+            + logits_text(recipe, architecture, rows=rows // layout.num_processes),
         }
     )
-
-
-def num_trained_weights(recipe: Recipe, architecture: Architecture) -> int:
-    """The number of trained weights: all of them, or those of the adapters.
-
-    Example:
-        rank 4 on one matrix [64, 128] of 2 layers -> 2 * 4 * (64 + 128) = 1,536
-    """
-    if recipe.lora is None:
-        return architecture.num_parameters
-    shapes = (architecture.matrix_shapes[target] for target in recipe.lora.targets)
-    return architecture.num_layers * recipe.lora.rank * sum(map(sum, shapes))
-
-
-def _precision(recipe: Recipe) -> str:
-    precision, is_full = recipe.training.precision, recipe.training.mode == "full"
-    rounding = ", stochastic rounding" if precision.stochastic_rounding else ""
-    return (
-        f"compute {precision.compute}, weights {precision.weights}, "
-        f"trained {precision.weights if is_full else 'float32'}, "
-        f"optimizer state {precision.optimizer_state}{rounding}"
-    )
-
-
-def _embedding(recipe: Recipe, architecture: Architecture) -> str:
-    shape, dtype = (architecture.vocab_size, architecture.hidden_size), recipe.training.precision.weights
-    return f"embedding {list(shape)} {dtype} {mib(shape[0] * shape[1] * _BYTES[dtype])}"
 
 
 def load_training(
@@ -161,12 +132,7 @@ def load_training(
 ) -> tuple[Decoder, TrainStep]:
     """The model and its training step. Frozen weights are always loaded again, as checkpoints have none.
 
-    Args:
-        start: The state to start from.
-        prepared: The model and the data.
-        device: The device of this process.
-        layout: This process in its process group.
-        initial_adapters: Initial adapters of a new LoRA run; None for random ones.
+    A new LoRA run starts from `initial_adapters`, a directory in PEFT's layout, or from random adapters.
     """
     decoder = load_decoder(prepared.source, prepared.recipe, device)
     if initial_adapters is not None and start.state is None:

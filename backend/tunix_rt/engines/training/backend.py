@@ -118,19 +118,16 @@ def prefetched(
             offer(error)
             raise
 
+    def received() -> Iterator[PrefetchedBatch[_Arrays]]:
+        while (item := ready.get()) is not None:
+            if isinstance(item, Exception):
+                raise item
+            yield item
+
     thread = threading.Thread(target=produce, name="batches", daemon=True)
     thread.start()
     try:
-        yield _drained(ready)
+        yield received()
     finally:
         is_closed.set()
         thread.join()
-
-
-def _drained(
-    ready: "queue.Queue[PrefetchedBatch[_Arrays] | Exception | None]",
-) -> Iterator[PrefetchedBatch[_Arrays]]:
-    while (item := ready.get()) is not None:
-        if isinstance(item, Exception):
-            raise item
-        yield item

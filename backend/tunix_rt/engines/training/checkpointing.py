@@ -5,22 +5,20 @@ checkpoints/<step>/record.json    the torch engine's
 """
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
-from pydantic import BaseModel, ConfigDict
-
 from tunix_rt.base.errors import ConflictError, DataError, NotFoundError, StorageError
+from tunix_rt.base.records import Record
 from tunix_rt.engines.training.job import TrainingJob
 from tunix_rt.engines.training.preparation import Prepared, RunIdentity
 
 
-class ValidationHistory(BaseModel):
+class ValidationHistory(Record):
     """Earlier validations, as early stopping and the choice of the best weights need them."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
     best_loss: float | None = None
     best_step: int | None = None
     last_loss: float | None = None
@@ -42,10 +40,9 @@ class ValidationHistory(BaseModel):
         )
 
 
-class CheckpointRecord(BaseModel):
+class CheckpointRecord(Record):
     """The identity and the checksums of a checkpoint. Its step is also the position in the data."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
     step: int
     identity: RunIdentity
     validation: ValidationHistory
@@ -64,9 +61,9 @@ def require_checkpoints_of(engine: str, directory: Path) -> None:
         ConflictError: The checkpoints belong to another engine, which it names.
     """
     for other, record in _RECORD_OF_ENGINE.items():
-        if other != engine and any(
-            path.parent.name.isdecimal() and _is_of(other, path) for path in directory.glob(f"*/{record}")
-        ):
+        found = [path for path in directory.glob(f"*/{record}") if path.parent.name.isdecimal()]
+        is_of_other = Path.is_file if other == "torch" else Path.is_dir
+        if other != engine and any(map(is_of_other, found)):
             raise engine_mismatch_error(directory, other, engine)
 
 
@@ -77,10 +74,6 @@ def engine_mismatch_error(directory: Path, started_with: str, engine: str) -> Co
         "resume it: their optimizer states differ.",
         next_step=f"Add --engine {started_with}, or start another run with a new --output.",
     )
-
-
-def _is_of(engine: str, record: Path) -> bool:
-    return record.is_file() if engine == "torch" else record.is_dir()
 
 
 DISK_IS_FULL = "the disk is full"
@@ -114,14 +107,6 @@ _State = TypeVar("_State")
 
 class DamagedError(Exception):
     """A checkpoint that must not be used, with the reason."""
-
-
-@dataclass(frozen=True)
-class DamagedCheckpoint:
-    """A damaged checkpoint that was skipped."""
-
-    step: int
-    problem: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +150,8 @@ class Start(Generic[_State]):
     history: ValidationHistory = field(default_factory=ValidationHistory)
     state: _State | None = None
     """None for a new run: weights are loaded after the plan is known to fit."""
-    damaged: tuple[DamagedCheckpoint, ...] = ()
+    damaged: Mapping[int, str] = field(default_factory=dict)
+    """Step and problem of each damaged checkpoint that was skipped."""
 
 
 def find_start(job: TrainingJob, checkpoints: Checkpoints[_State], prepared: Prepared) -> Start[_State]:
@@ -183,11 +169,11 @@ def find_start(job: TrainingJob, checkpoints: Checkpoints[_State], prepared: Pre
                 next_step="Resume it with --resume, or choose another directory.",
             )
         return Start()
-    damaged: list[DamagedCheckpoint] = []
+    damaged: dict[int, str] = {}
     if isinstance(job.resume_from, int):
         restored: Restored[_State] | None = restore(checkpoints, job.resume_from, prepared.identity)
     else:
-        restored = restore_newest(checkpoints, prepared.identity, on_damaged=damaged.append)
+        restored = _restore_newest(checkpoints, prepared.identity, damaged)
     if restored is None:
         return Start()
     step, num_steps = restored.record.step, prepared.num_steps
@@ -196,7 +182,7 @@ def find_start(job: TrainingJob, checkpoints: Checkpoints[_State], prepared: Pre
             f"The checkpoint is of step {step}, but the recipe ends after step {num_steps}.",
             next_step=f"Set training.num_steps to {step} or more, or resume from an earlier step.",
         )
-    return Start(step, restored.record.validation, restored.state, tuple(damaged))
+    return Start(step, restored.record.validation, restored.state, damaged)
 
 
 def restore(checkpoints: Checkpoints[_State], step: int, identity: RunIdentity) -> Restored[_State]:
@@ -222,27 +208,17 @@ def restore(checkpoints: Checkpoints[_State], step: int, identity: RunIdentity) 
         ) from error
 
 
-def restore_newest(
-    checkpoints: Checkpoints[_State],
-    identity: RunIdentity,
-    *,
-    on_damaged: Callable[[DamagedCheckpoint], None],
+def _restore_newest(
+    checkpoints: Checkpoints[_State], identity: RunIdentity, damaged: dict[int, str]
 ) -> Restored[_State] | None:
-    """Read the newest intact checkpoint; None when there are no checkpoints.
-
-    Damaged ones are reported to `on_damaged` and moved aside.
-
-    Raises:
-        ConflictError: The checkpoints belong to another training.
-        DataError: Every checkpoint is damaged.
-    """
+    """The newest intact checkpoint, if there is any; damaged ones are moved aside and added to `damaged`."""
     steps = checkpoints.steps()
     for step in reversed(steps):
         try:
             return checkpoints.read(step, identity)
         except DamagedError as error:
             checkpoints.move_aside(step)
-            on_damaged(DamagedCheckpoint(step, str(error)))
+            damaged[step] = str(error)
     if steps:
         raise DataError(
             f"Every checkpoint in {checkpoints.directory} is damaged: {', '.join(map(str, steps))}.",

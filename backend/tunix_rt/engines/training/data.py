@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import get_args
 
 from tunix_rt.base.errors import DataError, InvalidInputError
-from tunix_rt.base.files.jsonl import BadRow, BlankLine, FileRow
+from tunix_rt.base.files.jsonl import BadRow, BlankLine
 from tunix_rt.base.files.readers import open_rows
 from tunix_rt.base.settings import Settings
 from tunix_rt.datasets.files import file_sha256
@@ -21,7 +21,7 @@ from tunix_rt.recipes.load import Flag
 from tunix_rt.recipes.types import Recipe
 from tunix_rt.traces.formats.registry import RowOptions, detect_format, read_row
 from tunix_rt.traces.formats.solutions import RowError
-from tunix_rt.traces.types import StoredTrace, Trace, canonical_json, trace_id
+from tunix_rt.traces.types import StoredTrace, canonical_json, trace_id
 
 _NOT_IN_A_NAME = re.compile(r"[^a-z0-9]+")
 
@@ -114,20 +114,15 @@ def _traces_of(path: Path) -> Iterator[StoredTrace]:
     read_at = datetime.now(UTC)
     with open_rows(path) as stream:
         for row in stream.rows:
-            if not isinstance(row, BlankLine):
-                canonical = canonical_json(_trace(row, path))
-                yield StoredTrace(id=trace_id(canonical), created_at=read_at, canonical=canonical)
-
-
-def _trace(row: FileRow, path: Path) -> Trace:
-    problem = row.reason if isinstance(row, BadRow) else ""
-    if not problem:
-        assert not isinstance(row, BadRow | BlankLine)
-        try:
-            return read_row(row.values, RowOptions(detect_format(row.values)))
-        except RowError as error:
-            problem = str(error)
-    raise DataError(
-        f"{path.name}, line {row.number}: {problem}",
-        next_step="Correct the line; `tunix-rt traces lint` lists every invalid one.",
-    )
+            if isinstance(row, BlankLine):
+                continue
+            try:
+                if isinstance(row, BadRow):
+                    raise RowError(row.reason)
+                canonical = canonical_json(read_row(row.values, RowOptions(detect_format(row.values))))
+            except RowError as error:
+                raise DataError(
+                    f"{path.name}, line {row.number}: {error}",
+                    next_step="Correct the line; `tunix-rt traces lint` lists every invalid one.",
+                ) from error
+            yield StoredTrace(id=trace_id(canonical), created_at=read_at, canonical=canonical)

@@ -17,7 +17,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -86,23 +86,11 @@ def diverged_error(index: int, kept_steps: Sequence[int]) -> DivergedError:
     )
 
 
-@dataclass(frozen=True)
-class Speed:
-    """Work and the time it took."""
+class Speed(NamedTuple):
+    """Work per second; None when nothing was measured."""
 
-    num_tokens: int
-    flops: float
-    seconds: float
-
-    @property
-    def tokens_per_s(self) -> float | None:
-        """None when nothing was measured."""
-        return self.num_tokens / self.seconds if self.num_tokens and self.seconds > 0 else None
-
-    @property
-    def flops_per_s(self) -> float | None:
-        """None when nothing was measured."""
-        return self.flops / self.seconds if self.num_tokens and self.seconds > 0 else None
+    tokens_per_s: float | None = None
+    flops_per_s: float | None = None
 
 
 class Stopwatch:
@@ -134,22 +122,25 @@ class Stopwatch:
     def speed_since_last(self) -> Speed:
         """The speed of the steps since the previous call."""
         num_tokens, flops = self._at_last_line
-        speed = Speed(
-            self._num_tokens - num_tokens, self._flops - flops, self._last_end_s - self._last_line_s
-        )
+        seconds = self._last_end_s - self._last_line_s
+        speed = _speed(self._num_tokens - num_tokens, self._flops - flops, seconds)
         self._last_line_s, self._at_last_line = self._last_end_s, (self._num_tokens, self._flops)
         return speed
 
     @property
     def overall(self) -> Speed:
         """The speed of all steps but the first."""
-        return Speed(self._num_tokens, self._flops, self._last_end_s - (self._started_s or 0.0))
+        return _speed(self._num_tokens, self._flops, self._last_end_s - (self._started_s or 0.0))
 
     def seconds_per_step(self) -> float | None:
         """The mean over all steps but the first; None before the second one."""
         if self._started_s is None or not self._num_steps:
             return None
         return (self._last_end_s - self._started_s) / self._num_steps
+
+
+def _speed(num_tokens: int, flops: float, seconds: float) -> Speed:
+    return Speed(num_tokens / seconds, flops / seconds) if num_tokens and seconds > 0 else Speed()
 
 
 NUM_IN_FLIGHT = 2
@@ -160,13 +151,8 @@ class _Running:
     step: int
     num_tokens: int
     batch_sha256: str
-    ended: Future["_Ended"]
-
-
-@dataclass(frozen=True)
-class _Ended:
-    figures: StepFigures
-    ended_s: float
+    ended: Future[tuple[StepFigures, float]]
+    """The figures, and the time at which the step ended."""
 
 
 class Meter:
@@ -185,7 +171,7 @@ class Meter:
 
     def add(self, batch: PrefetchedBatch[Any], pending: PendingFigures) -> None:
         """Add a step that was just started; waits for the oldest one when too many are running."""
-        ended = self._waiter.submit(_end_of, pending)
+        ended = self._waiter.submit(lambda: (pending(), time.monotonic()))
         self._running.append(_Running(batch.index + 1, batch.num_tokens, batch.sha256, ended))
         self.flush(NUM_IN_FLIGHT)
 
@@ -230,25 +216,23 @@ class Meter:
         return self._peak_memory_bytes
 
     def _read(self, running: _Running) -> None:
-        ended = running.ended.result()
-        if not ended.figures.is_finite:
+        figures, ended_s = running.ended.result()
+        if not figures.is_finite:
             raise NonFiniteStep(running.step - 1)
+        prepared, step = self._prepared, running.step
         flops = model_flops(
-            self._prepared.source.architecture,
-            self._prepared.recipe,
+            prepared.source.architecture,
+            prepared.recipe,
             num_tokens=running.num_tokens,
-            num_trained_tokens=ended.figures.num_trained_tokens,
+            num_trained_tokens=figures.num_trained_tokens,
         )
-        self._clock.count(running.num_tokens, flops, ended.ended_s)
-        is_last = running.step == self._prepared.num_steps
-        if is_last or running.step % self._prepared.recipe.output.log_every_steps == 0:
-            self._write(running, ended.figures)
-
-    def _write(self, running: _Running, figures: StepFigures) -> None:
-        speed = self._clock.speed_since_last()
-        line = MetricsLine(
-            step=running.step,
-            epoch=self._prepared.epoch_after(running.step),
+        self._clock.count(running.num_tokens, flops, ended_s)
+        if step != prepared.num_steps and step % prepared.recipe.output.log_every_steps:
+            return
+        speed, seconds_per_step = self._clock.speed_since_last(), self._clock.seconds_per_step()
+        self.last_line = MetricsLine(
+            step=step,
+            epoch=prepared.epoch_after(step),
             loss=figures.loss,
             lr=figures.learning_rate,
             grad_norm=figures.grad_norm,
@@ -260,16 +244,14 @@ class Meter:
             batch_sha256=running.batch_sha256,
             time=datetime.now(UTC),
         )
-        self.last_line = line
-        self._records.metrics(line)
-        num_left = self._prepared.num_steps - running.step
-        seconds_per_step = self._clock.seconds_per_step()
+        self._records.metrics(self.last_line)
+        num_left = prepared.num_steps - step
         self._records.progress(
             Progress(
-                step=running.step,
-                num_steps=self._prepared.num_steps,
-                loss=line.loss,
-                learning_rate=line.lr,
+                step=step,
+                num_steps=prepared.num_steps,
+                loss=figures.loss,
+                learning_rate=figures.learning_rate,
                 tokens_per_s=speed.tokens_per_s,
                 seconds_left=None if seconds_per_step is None else num_left * seconds_per_step,
             )
@@ -283,7 +265,3 @@ class Meter:
 
 def _largest(*known: int | None) -> int | None:
     return max((value for value in known if value is not None), default=None)
-
-
-def _end_of(pending: PendingFigures) -> _Ended:
-    return _Ended(pending(), time.monotonic())

@@ -1,16 +1,14 @@
 """Model, tokenizer, batches and number of steps of a run; the identity that its checkpoints share."""
 
 import hashlib
-import math
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
-from typing import Any
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import JsonValue
 
 from tunix_rt.base.errors import ConflictError, InvalidInputError
+from tunix_rt.base.records import Record, flat
+from tunix_rt.engines.planning.step import batch_settings, num_steps
 from tunix_rt.engines.training.job import Rows, TrainingData
 from tunix_rt.engines.weights.sources import (
     ModelSource,
@@ -21,7 +19,7 @@ from tunix_rt.engines.weights.sources import (
 from tunix_rt.recipes.types import Recipe
 from tunix_rt.tokenization.chat_template import choose_template
 from tunix_rt.tokenization.encoding import TraceEncoder
-from tunix_rt.tokenization.packing import Batches, BatchSettings
+from tunix_rt.tokenization.packing import Batches
 
 # These change the speed, the devices, the reports and the files of a run, but not what it learns.
 _FREE_SECTIONS = ("output.", "sharding.", "eval.")
@@ -42,10 +40,9 @@ _SAMPLE_BYTES = 64 * 1024
 _NUM_SAMPLES = 16
 
 
-class RunIdentity(BaseModel):
+class RunIdentity(Record):
     """The training that a checkpoint belongs to."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
     recipe: dict[str, JsonValue]
     """The keys that decide what is learned."""
     dataset: str
@@ -59,7 +56,11 @@ class RunIdentity(BaseModel):
         Raises:
             ConflictError: The identities differ; it names every difference.
         """
-        differences = [*_different_keys(self.recipe, other.recipe)]
+        differences = [
+            f"{key} (was {self.recipe.get(key)!r}, is {other.recipe.get(key)!r})"
+            for key in sorted(self.recipe.keys() | other.recipe.keys())
+            if self.recipe.get(key) != other.recipe.get(key)
+        ]
         differences += [
             f"the content of the {name.replace('_', ' ')}"
             for name in ("dataset", "tokenizer", "chat_template", "base_model")
@@ -72,58 +73,18 @@ class RunIdentity(BaseModel):
             )
 
 
-def run_identity(
-    recipe: Recipe, num_steps: int, dataset_hash: str, encoder: TraceEncoder, source: ModelSource
-) -> RunIdentity:
-    """The identity of a run. Its length counts only where the schedule depends on it."""
-    keys = {key: value for key, value in _flat(recipe.model_dump(mode="json")) if not _is_free(key)}
-    if recipe.training.schedule != "constant":
-        keys["training.num_steps"] = num_steps
-    return RunIdentity(
-        recipe=keys,
-        dataset=dataset_hash,
-        tokenizer=encoder.tokenizer.fingerprint,
-        chat_template=encoder.template.sha256,
-        base_model=_model_fingerprint(source),
-    )
-
-
-def _is_free(key: str) -> bool:
-    return key.startswith(_FREE_SECTIONS) or key in _FREE_KEYS | _BY_CONTENT | _LENGTH
-
-
-def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, JsonValue]]:
-    for key, value in values.items():
-        if isinstance(value, dict):
-            yield from _flat(value, f"{prefix}{key}.")
-        else:
-            yield prefix + key, value
-
-
-def _different_keys(saved: Mapping[str, JsonValue], wanted: Mapping[str, JsonValue]) -> Iterator[str]:
-    for key in sorted(saved.keys() | wanted.keys()):
-        if saved.get(key) != wanted.get(key):
-            yield f"{key} (was {saved.get(key)!r}, is {wanted.get(key)!r})"
-
-
 def _model_fingerprint(source: ModelSource) -> str:
     """A hash of the architecture and of samples of the weights: reading all of them takes minutes."""
     digest = hashlib.sha256(repr(source.architecture).encode())
     files = [] if source.directory is None else sorted(source.directory.glob("*.safetensors"))
-    for file in files:
-        digest.update(f"{file.name} {file.stat().st_size}".encode())
-        digest.update(_samples(file))
+    for path in files:
+        size = path.stat().st_size
+        digest.update(f"{path.name} {size}".encode())
+        with path.open("rb") as file:
+            for number in range(_NUM_SAMPLES):
+                file.seek(size * number // _NUM_SAMPLES)
+                digest.update(file.read(_SAMPLE_BYTES))
     return digest.hexdigest()
-
-
-def _samples(file: Path) -> bytes:
-    size = file.stat().st_size
-    samples = []
-    with file.open("rb") as opened:
-        for number in range(_NUM_SAMPLES):
-            opened.seek(size * number // _NUM_SAMPLES)
-            samples.append(opened.read(_SAMPLE_BYTES))
-    return b"".join(samples)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,8 +101,24 @@ class Prepared:
 
     @property
     def identity(self) -> RunIdentity:
-        """The identity that checkpoints of this run carry."""
-        return run_identity(self.recipe, self.num_steps, self.data.content_hash, self.encoder, self.source)
+        """The identity that checkpoints of this run carry.
+
+        The length of the run counts only where the schedule depends on it.
+        """
+        keys = {
+            key: value
+            for key, value in flat(self.recipe.model_dump(mode="json")).items()
+            if not key.startswith(_FREE_SECTIONS) and key not in _FREE_KEYS | _BY_CONTENT | _LENGTH
+        }
+        if self.recipe.training.schedule != "constant":
+            keys["training.num_steps"] = self.num_steps
+        return RunIdentity(
+            recipe=keys,
+            dataset=self.data.content_hash,
+            tokenizer=self.encoder.tokenizer.fingerprint,
+            chat_template=self.encoder.template.sha256,
+            base_model=_model_fingerprint(self.source),
+        )
 
     @property
     def num_validation_batches(self) -> int:
@@ -174,33 +151,17 @@ def prepare(recipe: Recipe, data: TrainingData) -> Prepared:
     encoder = TraceEncoder(tokenizer, template, recipe.data.markup)
     batches = _batches(data.train, recipe, encoder, source)
     validation = None if data.validation is None else _batches(data.validation, recipe, encoder, source)
-    num_steps = _num_steps(recipe, batches.num_batches_per_epoch)
-    return Prepared(recipe, data, source, encoder, batches, validation, num_steps)
+    training, steps = recipe.training, num_steps(recipe, batches.num_batches_per_epoch)
+    if training.num_epochs is not None and training.warmup_steps > steps:
+        raise InvalidInputError(
+            f"training.warmup_steps {training.warmup_steps} is more than the {steps} steps that "
+            f"{training.num_epochs:g} epochs of {batches.num_batches_per_epoch} batches make.",
+            next_step="Lower training.warmup_steps, or train for more epochs.",
+        )
+    return Prepared(recipe, data, source, encoder, batches, validation, steps)
 
 
 def _batches(rows: Rows, recipe: Recipe, encoder: TraceEncoder, source: ModelSource) -> Batches:
-    settings = BatchSettings(
-        row_length=recipe.data.row_length,
-        rows_per_batch=recipe.training.batch_size,
-        packed=recipe.data.packing,
-        seed=recipe.training.seed,
-        overlong=recipe.data.overlong,
-    )
     examples = encoder.encode(row.trace() for row in rows.read())
     known = require_known_ids(examples, encoder.tokenizer, source.architecture)
-    return Batches(known, settings, pad_id=encoder.tokenizer.pad_id)
-
-
-def _num_steps(recipe: Recipe, batches_per_epoch: int) -> int:
-    training = recipe.training
-    if training.num_steps is not None:
-        return training.num_steps
-    assert training.num_epochs is not None  # the recipe has one of the two
-    num_steps = max(1, math.ceil(training.num_epochs * batches_per_epoch))
-    if training.warmup_steps > num_steps:
-        raise InvalidInputError(
-            f"training.warmup_steps {training.warmup_steps} is more than the {num_steps} steps that "
-            f"{training.num_epochs:g} epochs of {batches_per_epoch} batches make.",
-            next_step="Lower training.warmup_steps, or train for more epochs.",
-        )
-    return num_steps
+    return Batches(known, batch_settings(recipe), pad_id=encoder.tokenizer.pad_id)

@@ -7,8 +7,7 @@ resume point, records, plan, load, loop, export. The rest describes the run in t
 import json
 import traceback
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Generic, TypeVar
@@ -16,6 +15,7 @@ from typing import Generic, TypeVar
 from tunix_rt import __version__
 from tunix_rt.base.errors import ConflictError, TunixRTError
 from tunix_rt.base.files.atomic import write_json_atomically
+from tunix_rt.base.files.locks import is_unused, remove_if_unused
 from tunix_rt.base.logs import redacted
 from tunix_rt.base.signals import Interrupted, StopRequest
 from tunix_rt.engines.planning.fixes import out_of_memory_error, require_fit
@@ -31,7 +31,7 @@ from tunix_rt.engines.training.checkpointing import (
 )
 from tunix_rt.engines.training.environment import code_diff, run_environment
 from tunix_rt.engines.training.job import LATEST, Engine, TrainingJob, TrainingResult
-from tunix_rt.engines.training.loop import LoopParts, Position, is_stopped_early, run_steps
+from tunix_rt.engines.training.loop import TrainingLoop, is_stopped_early
 from tunix_rt.engines.training.metrics import Meter
 from tunix_rt.engines.training.preparation import Prepared
 from tunix_rt.engines.training.records import RunRecords, View
@@ -66,7 +66,7 @@ def run(engine: Engine, job: TrainingJob, view: View) -> RunManifest:
         TunixRTError: The run failed. If it had started, the manifest records the failure.
     """
     with job.run_dir.held():
-        if job.resume_from is None and not job.run_dir.is_empty():
+        if job.resume_from is None and not is_unused(job.run_dir.path):
             raise ConflictError(
                 f"{job.run_dir.path} is not empty.",
                 next_step="Add --resume to resume the run in it, or choose another --output.",
@@ -77,12 +77,15 @@ def run(engine: Engine, job: TrainingJob, view: View) -> RunManifest:
             records.log(job.engine_choice)
         started_at = datetime.now(UTC)
         try:
-            with _recording_failures(engine, job, records, started_at):
+            try:
                 outcome = _trained(engine, job, records)
+            except Exception as error:
+                _finish(engine, job, records, started_at, _failed(error, records))
+                raise
             return _finish(engine, job, records, started_at, outcome)
         finally:
             records.close()
-            job.run_dir.remove_if_empty()
+            remove_if_unused(job.run_dir.path)
 
 
 def _require_same_engine(engine: Engine, job: TrainingJob) -> None:
@@ -106,25 +109,17 @@ def _trained(engine: Engine, job: TrainingJob, records: RunRecords) -> _Outcome:
     return _Outcome("succeeded", 0, result.figures)
 
 
-@contextmanager
-def _recording_failures(
-    engine: Engine, job: TrainingJob, records: RunRecords, started_at: datetime
-) -> Iterator[None]:
-    try:
-        yield
-    except TunixRTError as error:
+def _failed(error: Exception, records: RunRecords) -> _Outcome:
+    if isinstance(error, TunixRTError):
         failure = RunFailure(code=error.code, detail=redacted(error.detail), next_step=error.next_step)
-        _finish(engine, job, records, started_at, _Outcome("failed", error.exit_code, failure=failure))
-        raise
-    except Exception as error:
-        records.log(traceback.format_exc())
-        failure = RunFailure(
-            code="bug",
-            detail=redacted(f"{type(error).__name__}: {error}"),
-            next_step="Please report it with log.txt: this is a bug.",
-        )
-        _finish(engine, job, records, started_at, _Outcome("failed", 1, failure=failure))
-        raise
+        return _Outcome("failed", error.exit_code, failure=failure)
+    records.log(traceback.format_exc())
+    failure = RunFailure(
+        code="bug",
+        detail=redacted(f"{type(error).__name__}: {error}"),
+        next_step="Please report it with log.txt: this is a bug.",
+    )
+    return _Outcome("failed", 1, failure=failure)
 
 
 def _finish(
@@ -199,11 +194,16 @@ class EngineTraining(ABC, Generic[_State]):
 
     def run(self) -> TrainingResult:
         """Train to the end of the recipe, to a signal, or to the time limit."""
+        records = self.records
         start = find_start(self.job, self.checkpoints, self.prepared)
         self._begin(start)
-        self.records.log(self.summary())
+        records.log(self.summary())
         plan = self.plan()
-        self._record_plan(plan)
+        records.write_json(self.job.run_dir.plan.name, plan.to_json())
+        records.event("plan", plan.reason, fits=plan.fits)
+        if not plan.fits and self.job.is_forced:
+            records.is_forced = True
+            records.event("forced", "running because of --force")
         self.require_fit(plan)
         try:
             return self._train(start, plan)
@@ -231,55 +231,42 @@ class EngineTraining(ABC, Generic[_State]):
             records.event("resumed", f"resuming after step {start.step}", step=start.step)
         else:
             records.event("started", f"run {job.run_dir.run_id}")
-        for damaged in start.damaged:
-            message = f"the checkpoint of step {damaged.step} is damaged and was set aside: {damaged.problem}"
-            records.event("damaged-checkpoint", message, step=damaged.step)
+        for step, problem in start.damaged.items():
+            message = f"the checkpoint of step {step} is damaged and was set aside: {problem}"
+            records.event("damaged-checkpoint", message, step=step)
         for override in job.resolved.overrides:
             message = f"{override.key}: {override.recipe_value} -> {override.used_value} ({override.reason})"
             records.event("override", message, **override.model_dump(mode="json"))
         if job.resume_from not in (None, LATEST):
             self.checkpoints.delete_after(start.step)
 
-    def _record_plan(self, plan: Plan) -> None:
-        self.records.write_json(self.job.run_dir.plan.name, plan.model_dump(mode="json", exclude_none=True))
-        self.records.event("plan", plan.reason, fits=plan.fits)
-        if not plan.fits and self.job.is_forced:
-            self.records.is_forced = True
-            self.records.event("forced", "running because of --force")
-
     def _train(self, start: Start[_State], plan: Plan) -> TrainingResult:
         prepared, records, stop = self.prepared, self.records, self.stop
         with records.timed("load"):
             backend = self.load(start)
         meter = Meter(prepared, self.devices, records)
-        parts = LoopParts(prepared, backend, records, meter, stop)
+        loop = TrainingLoop(prepared, backend, records, meter, stop, start.step, start.history)
         with records.timed("train"):
-            end = run_steps(parts, Position(start.step, start.history))
+            loop.run()
         if stop.is_made:
-            return TrainingResult(
-                self._figures(plan, meter, end, None), stop.signal_number, stop.is_out_of_time
-            )
-        if is_stopped_early(prepared, end.history):
-            records.event("early-stop", f"no better validation loss since step {end.history.best_step}")
+            figures = self._figures(plan, loop, None)
+            return TrainingResult(figures, stop.signal_number, stop.is_out_of_time)
+        step, best_step, model = loop.step, loop.history.best_step, self.job.run_dir.model
+        if is_stopped_early(prepared, loop.history):
+            records.event("early-stop", f"no better validation loss since step {best_step}")
         with records.timed("export"):
-            exported_step = self._export(backend, end)
-        return TrainingResult(self._figures(plan, meter, end, exported_step))
+            if prepared.recipe.output.model == "best" and best_step is not None and best_step != step:
+                backend.restore(best_step)
+                step = best_step
+            backend.export(model)
+            records.event("exported", f"weights of step {step} are in {model.name}/", step=step)
+        return TrainingResult(self._figures(plan, loop, step))
 
-    def _export(self, backend: TrainingBackend, end: Position) -> int:
-        """Export the weights that the recipe asks for; returns the step that they belong to."""
-        step, best_step, model = end.step, end.history.best_step, self.job.run_dir.model
-        if self.prepared.recipe.output.model == "best" and best_step is not None and best_step != step:
-            backend.restore(best_step)
-            step = best_step
-        backend.export(model)
-        self.records.event("exported", f"weights of step {step} are in {model.name}/", step=step)
-        return step
-
-    def _figures(self, plan: Plan, meter: Meter, end: Position, exported_step: int | None) -> RunFigures:
+    def _figures(self, plan: Plan, loop: TrainingLoop, exported_step: int | None) -> RunFigures:
         """The figures of a run that did not fail."""
-        batches, history = self.prepared.batches, end.history
+        batches, history, meter = self.prepared.batches, loop.history, loop.meter
         return RunFigures(
-            num_steps=end.step,
+            num_steps=loop.step,
             num_planned_steps=self.prepared.num_steps,
             num_examples=batches.num_examples,
             num_dropped_examples=batches.num_dropped,
@@ -336,17 +323,16 @@ def batch_line(prepared: Prepared, shape: tuple[int, int, int], dtype: str) -> s
 def data_line(prepared: Prepared) -> str:
     """The training data, and how often it is repeated."""
     batches = prepared.batches
+    name = prepared.encoder.template.name
+    template = (
+        "the tokenizer's own chat template" if name == "tokenizer" else f"built-in chat template {name}"
+    )
     dropped = f" ({batches.num_dropped:,} too long, dropped)" if batches.num_dropped else ""
     return (
         f"{prepared.data.name}/{prepared.data.train.split}: {batches.num_examples:,} examples{dropped}, "
         f"{batches.num_batches_per_epoch:,} batches per epoch, {prepared.num_steps:,} steps = "
-        f"{prepared.epoch_after(prepared.num_steps):.2f} epochs; {_template_text(prepared)}"
+        f"{prepared.epoch_after(prepared.num_steps):.2f} epochs; {template}"
     )
-
-
-def _template_text(prepared: Prepared) -> str:
-    name = prepared.encoder.template.name
-    return "the tokenizer's own chat template" if name == "tokenizer" else f"built-in chat template {name}"
 
 
 def logits_text(recipe: Recipe, architecture: Architecture, *, rows: int) -> str:

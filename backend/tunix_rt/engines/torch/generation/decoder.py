@@ -11,7 +11,7 @@ returns those that attention should use. Prefill and decode need different views
 """
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -28,13 +28,6 @@ from tunix_rt.engines.torch.model.attention import (
 from tunix_rt.engines.torch.model.decoder import Decoder
 from tunix_rt.engines.torch.training.loss import head_logits
 from tunix_rt.engines.weights.architecture import Architecture
-
-
-class CacheView(Protocol):
-    """The interface that a transformers model needs of `past_key_values`."""
-
-    def update(self, keys: Tensor, values: Tensor, layer: int, *_: object) -> tuple[Tensor, Tensor]:
-        """Store keys and values of a layer; return those that its attention uses."""
 
 
 class KVCache:
@@ -137,12 +130,20 @@ def prefill(decoder: Decoder, cache: KVCache, tokens: Tensor, rows: Tensor) -> N
 
 def next_logits(decoder: Decoder, cache: KVCache, tokens: Tensor, positions: Tensor) -> Tensor:
     """Logits after the newest token of every row, float32 [B, V]; that token is added to the cache."""
-    masks = _decode_masks(decoder, cache, positions)
+    distance = (positions[:, None] - cache.slot_numbers)[:, None, None]
+    masks: Masks = distance >= 0
+    window = next((window for window in decoder.architecture.layer_windows if window is not None), None)
+    if window is not None:
+        masks = {FULL: distance >= 0, SLIDING: (distance >= 0) & (distance < window)}
     hidden = _hidden(decoder, tokens[:, None], positions[:, None], masks, DecodeView(cache, positions))
-    return head_logits(hidden[:, 0], decoder.head_weight().to(hidden.dtype), decoder.final_softcap)
+    return head_logits(
+        hidden[:, 0], decoder.head_weight().to(hidden.dtype), decoder.architecture.final_softcap
+    )
 
 
-def _hidden(decoder: Decoder, tokens: Tensor, positions: Tensor, masks: Masks, slots: CacheView) -> Tensor:
+def _hidden(
+    decoder: Decoder, tokens: Tensor, positions: Tensor, masks: Masks, slots: PrefillView | DecodeView
+) -> Tensor:
     outputs = decoder.module.model(
         inputs_embeds=decoder.embed(tokens),
         position_ids=positions,
@@ -152,11 +153,3 @@ def _hidden(decoder: Decoder, tokens: Tensor, positions: Tensor, masks: Masks, s
     )
     hidden: Tensor = outputs.last_hidden_state
     return hidden
-
-
-def _decode_masks(decoder: Decoder, cache: KVCache, positions: Tensor) -> Masks:
-    """Slots that the newest token of every row attends to, bool [B, 1, 1, S], for each kind of layer."""
-    distance = (positions[:, None] - cache.slot_numbers)[:, None, None]
-    full = distance >= 0
-    window = next((window for window in decoder.architecture.layer_windows if window is not None), None)
-    return full if window is None else {FULL: full, SLIDING: full & (distance < window)}

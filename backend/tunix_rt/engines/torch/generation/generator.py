@@ -14,7 +14,7 @@ graph, and the tokens of a row do not depend on the other rows of the batch.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import torch
@@ -32,12 +32,12 @@ from tunix_rt.engines.generation.scheduler import (
     PrefillBatch,
     default_rows,
 )
+from tunix_rt.engines.planning.limits import BFLOAT16_CAPABILITY
 from tunix_rt.engines.torch.devices import TorchDevice, choose_device, is_out_of_memory
 from tunix_rt.engines.torch.generation.decoder import KVCache, next_logits, prefill, prepare_for_generation
 from tunix_rt.engines.torch.model.decoder import Decoder, DecoderOptions, open_decoder
 from tunix_rt.engines.types import Decoding
-from tunix_rt.engines.weights.sources import ModelSource, resolve_model, stop_token_ids
-from tunix_rt.recipes.types import FloatFormat
+from tunix_rt.engines.weights.sources import resolve_model, stop_token_ids
 
 USE_CUDA_GRAPHS = True
 """False: launch every kernel from Python, on GPU too."""
@@ -69,24 +69,6 @@ def as_cuda_graph(step: Callable[[], Tensor], device: torch.device) -> Callable[
     return replay
 
 
-@dataclass(frozen=True)
-class SamplingParams:
-    """How tokens are sampled."""
-
-    temperature: float
-    top_p: float
-
-    @classmethod
-    def of(cls, decoding: Decoding) -> "SamplingParams":
-        """The decoding options that one step needs."""
-        return cls(decoding.temperature, decoding.top_p)
-
-    @property
-    def is_greedy(self) -> bool:
-        """Whether decoding is greedy, without random numbers."""
-        return self.temperature == 0
-
-
 def uniform_draws(keys: Iterable[NDArray[np.uint32]], num_positions: int) -> Tensor:
     """The uniform numbers in [0, 1) that sample completions, float32 [R, num_positions].
 
@@ -98,21 +80,21 @@ def uniform_draws(keys: Iterable[NDArray[np.uint32]], num_positions: int) -> Ten
     return torch.from_numpy(np.stack([stream.random(num_positions, np.float32) for stream in streams]))
 
 
-def sample_tokens(sampling: SamplingParams, logits: Tensor, draws: Tensor) -> Tensor:
+def sample_tokens(decoding: Decoding, logits: Tensor, draws: Tensor) -> Tensor:
     """The next token of every row, int64 [B].
 
     Args:
-        sampling: Greedy, or temperature and top-p.
+        decoding: Greedy if the temperature is 0, otherwise temperature and top-p.
         logits: float32 [B, V].
         draws: A uniform number in [0, 1) for each row [B].
     """
-    if sampling.is_greedy:
+    if decoding.temperature == 0:
         return logits.argmax(dim=-1)
     # The largest logit is 0 before the division, so no temperature overflows the format.
-    scaled = (logits - logits.amax(dim=-1, keepdim=True)) / sampling.temperature
+    scaled = (logits - logits.amax(dim=-1, keepdim=True)) / decoding.temperature
     probabilities = torch.softmax(scaled, dim=-1)
-    if sampling.top_p < 1:
-        probabilities = probabilities.where(is_in_nucleus(probabilities, sampling.top_p), 0.0)
+    if decoding.top_p < 1:
+        probabilities = probabilities.where(is_in_nucleus(probabilities, decoding.top_p), 0.0)
     # float64, so that sums over a large vocabulary keep unlikely tokens and never decrease by rounding.
     cumulative = probabilities.cumsum(dim=-1, dtype=torch.float64)
     thresholds = draws[:, None].double() * cumulative[:, -1:]
@@ -166,7 +148,7 @@ class LoadedModel:
         self, decoding: Decoding, *, num_rows: int, num_slots: int, steps_per_sync: int = STEPS_PER_SYNC
     ) -> Batch:
         """An empty batch with `num_slots` tokens per row."""
-        rows = _TorchRows(self, SamplingParams.of(decoding), num_rows, num_slots, steps_per_sync)
+        rows = _TorchRows(self, decoding, num_rows, num_slots, steps_per_sync)
         return Batch(rows, num_rows=num_rows, stop_ids=self.stop_ids)
 
     def batches(self, decoding: Decoding, *, num_rows: int, num_slots: int) -> list[Batch]:
@@ -183,11 +165,11 @@ class _TorchRows:
 
     @torch.inference_mode()
     def __init__(
-        self, model: LoadedModel, sampling: SamplingParams, num_rows: int, num_slots: int, num_steps: int
+        self, model: LoadedModel, decoding: Decoding, num_rows: int, num_slots: int, num_steps: int
     ) -> None:
         decoder, self._device = model.decoder, model.device.device
         self._model = model
-        self._sampling = sampling
+        self._decoding, self._is_greedy = decoding, decoding.temperature == 0
         self._num_steps = num_steps
         self._cache = KVCache(
             decoder.architecture,
@@ -201,7 +183,7 @@ class _TorchRows:
         self._positions = torch.zeros_like(self._tokens)
         self._lengths = torch.zeros_like(self._tokens)
         self._is_active = torch.zeros_like(self._tokens, dtype=torch.bool)
-        self._draws = torch.zeros((num_rows, 1 if sampling.is_greedy else num_slots), device=self._device)
+        self._draws = torch.zeros((num_rows, 1 if self._is_greedy else num_slots), device=self._device)
         self._next_logits = as_cuda_graph(
             lambda: next_logits(decoder, self._cache, self._tokens, self._positions), self._device
         )
@@ -215,7 +197,7 @@ class _TorchRows:
         self._positions[rows] = self._long(new.positions)
         self._lengths[rows] = self._long(new.lengths)
         self._is_active[rows] = True
-        if not self._sampling.is_greedy:
+        if not self._is_greedy:
             self._draws[rows] = uniform_draws(new.keys, self._draws.shape[1]).to(self._device)
 
     @torch.inference_mode()
@@ -230,9 +212,9 @@ class _TorchRows:
         logits = self._next_logits()
         positions = self._positions + 1
         draws = self._draws[:, 0]  # unused by greedy decoding
-        if not self._sampling.is_greedy:
+        if not self._is_greedy:
             draws = self._draws.gather(1, positions[:, None]).squeeze(1)
-        sampled = sample_tokens(self._sampling, logits, draws)
+        sampled = sample_tokens(self._decoding, logits, draws)
         is_finite = logits.isfinite().all(dim=-1)
         is_stop = (sampled[:, None] == self._model.device_stop_ids).any(dim=1)
         is_active = self._is_active & is_finite & ~is_stop & (positions + 1 < self._lengths)
@@ -246,13 +228,7 @@ class _TorchRows:
         return torch.as_tensor(numbers, dtype=torch.long, device=self._device)
 
 
-TorchGenerator: TypeAlias = BatchGenerator[LoadedModel]
-
-# Ampere. Older GPUs emulate bfloat16, slower than float32.
-_MIN_BFLOAT16_CAPABILITY = (8, 0)
-
-
-def open_generator(request: GeneratorRequest) -> TorchGenerator:
+def open_generator(request: GeneratorRequest) -> BatchGenerator[LoadedModel]:
     """Load the model onto the device.
 
     Raises:
@@ -263,16 +239,8 @@ def open_generator(request: GeneratorRequest) -> TorchGenerator:
     source = resolve_model(request.model)
     encoder = encoder_of(request, source)
     device = choose_device(request.device)
-    has_bfloat16 = (device.compute_capability or (0, 0)) >= _MIN_BFLOAT16_CAPABILITY
+    has_bfloat16 = (device.compute_capability or (0, 0)) >= BFLOAT16_CAPABILITY
     precision = precision_of(request, computes_bfloat16=has_bfloat16)
-    decoder = _open_decoder(request, source, precision, device)
-    model = LoadedModel(decoder, device, stop_token_ids(source, encoder))
-    return BatchGenerator(model, encoder, source, str(device), precision)
-
-
-def _open_decoder(
-    request: GeneratorRequest, source: ModelSource, precision: FloatFormat, device: TorchDevice
-) -> Decoder:
     options = DecoderOptions(
         weights=precision,
         compute=precision,
@@ -287,4 +255,5 @@ def _open_decoder(
 
         load_adapters(decoder, request.adapter)
     prepare_for_generation(decoder)
-    return decoder
+    model = LoadedModel(decoder, device, stop_token_ids(source, encoder))
+    return BatchGenerator(model, encoder, source, str(device), precision)

@@ -177,17 +177,10 @@ def varlen_attention(
     if not _SHARES_KEYS:
         key, value = (_repeat_kv_heads(heads, num_heads // heads.shape[1]) for heads in (key, value))
     q, k, v = (heads.transpose(1, 2).flatten(0, 1) for heads in (query, key, value))
+    window = (-1, 0) if sliding_window is None else (sliding_window - 1, 0)
+    starts, longest = bounds
     attended = varlen_attn(
-        q,
-        k,
-        v,
-        bounds.cu_seqlens,
-        bounds.cu_seqlens,
-        bounds.max_seqlen,
-        bounds.max_seqlen,
-        scale=scaling,
-        window_size=(-1, 0) if sliding_window is None else (sliding_window - 1, 0),
-        **_SHARES_KEYS,
+        q, k, v, starts, starts, longest, longest, scale=scaling, window_size=window, **_SHARES_KEYS
     )
     assert isinstance(attended, Tensor)
     return attended.unflatten(0, (batch, row_length)), None
@@ -211,19 +204,10 @@ def flash_attention(
 
     batch, _heads, row_length, _head_dim = query.shape
     q, k, v = (heads.transpose(1, 2).flatten(0, 1) for heads in (query, key, value))
-    attended = flash_attn_varlen_func(
-        q,
-        k,
-        v,
-        bounds.cu_seqlens,
-        bounds.cu_seqlens,
-        bounds.max_seqlen,
-        bounds.max_seqlen,
-        softmax_scale=scaling,
-        causal=True,
-        window_size=(-1, -1) if sliding_window is None else (sliding_window - 1, 0),
-        softcap=softcap or 0.0,
-    )
+    window = (-1, -1) if sliding_window is None else (sliding_window - 1, 0)
+    starts, longest = bounds
+    settings = {"softmax_scale": scaling, "causal": True, "window_size": window, "softcap": softcap or 0.0}
+    attended = flash_attn_varlen_func(q, k, v, starts, starts, longest, longest, **settings)
     return attended.unflatten(0, (batch, row_length)), None
 
 

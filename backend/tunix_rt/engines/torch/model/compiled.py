@@ -25,10 +25,10 @@ from torch.nn.functional import pad
 from torch.utils._triton import has_triton
 
 from tunix_rt.engines.planning.kernels import TAKING_BORDERS, Compiling, resolve_compiling, saved_share
-from tunix_rt.engines.planning.targets import Platform
 from tunix_rt.engines.torch.devices import count_graph_memory
 from tunix_rt.engines.torch.model.attention import SegmentBounds
 from tunix_rt.engines.torch.model.decoder import Decoder, RmsNorm
+from tunix_rt.engines.types import Platform
 from tunix_rt.recipes.types import Recipe
 
 
@@ -79,10 +79,8 @@ class CudaGraphDecoder:
     def __init__(self, decoder: Decoder, device_use: threading.Lock) -> None:
         """Capture nothing yet: kernels are compiled for the first batch.
 
-        Args:
-            decoder: The decoder to capture.
-            device_use: Lock that other threads hold while they use the device: a graph cannot be captured
-                while another thread allocates memory.
+        Other threads hold `device_use` while they use the device: a graph cannot be captured while another
+        thread allocates memory.
         """
         self._decoder = decoder
         self._device_use = device_use
@@ -95,7 +93,15 @@ class CudaGraphDecoder:
         assert bounds is not None
         if not torch.is_grad_enabled():
             return self._decoder.hidden(tokens, segment_ids, positions, bounds)
-        num_offsets, max_seqlen = self._capture_size(bounds)
+        num_offsets, max_seqlen = len(bounds.cu_seqlens), bounds.max_seqlen
+        if (graph := self._captured) is not None:
+            num_offsets, max_seqlen = max(num_offsets, graph.num_offsets), max(max_seqlen, graph.max_seqlen)
+            if (num_offsets, max_seqlen) != (graph.num_offsets, graph.max_seqlen):
+                # Free its memory before the next graph allocates as much.
+                graph = self._captured = None
+                torch.cuda.synchronize()  # it may still be replayed
+                gc.collect()
+                torch.cuda.empty_cache()
         # Pad with empty segments.
         cu_seqlens = pad(bounds.cu_seqlens, (0, num_offsets - len(bounds.cu_seqlens)), value=tokens.numel())
         inputs = (tokens, segment_ids, positions, cu_seqlens)
@@ -103,23 +109,6 @@ class CudaGraphDecoder:
             replay = self._capture(inputs, max_seqlen)
             self._captured = _CapturedGraph(replay, num_offsets, max_seqlen)
         return self._captured.replay(*inputs)
-
-    def _capture_size(self, bounds: SegmentBounds) -> tuple[int, int]:
-        """Number of offsets and `max_seqlen` of the graph; releases a graph that is too small."""
-        graph, num_offsets = self._captured, len(bounds.cu_seqlens)
-        if graph is None:
-            return num_offsets, bounds.max_seqlen
-        size = max(num_offsets, graph.num_offsets), max(bounds.max_seqlen, graph.max_seqlen)
-        if size != (graph.num_offsets, graph.max_seqlen):
-            self._release_graph()
-        return size
-
-    def _release_graph(self) -> None:
-        """Free its memory before the next graph allocates as much."""
-        self._captured = None
-        torch.cuda.synchronize()  # it may still be replayed
-        gc.collect()
-        torch.cuda.empty_cache()
 
     def _capture(self, inputs: tuple[Tensor, ...], max_seqlen: int) -> Callable[..., Tensor]:
         # The graph keeps its sample inputs; later inputs are copied into them.

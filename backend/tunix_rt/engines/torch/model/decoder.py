@@ -47,15 +47,6 @@ class RmsNorm(nn.Module):
         return torch.nn.functional.rms_norm(x.float(), factor.shape, factor, self.epsilon).to(x.dtype)
 
 
-def replace_norms(module: nn.Module, *, epsilon: float, adds_one: bool) -> None:
-    """Replace the norms of a transformers model; names and weights stay."""
-    for parent in list(module.modules()):
-        for name, child in list(parent.named_children()):
-            if type(child).__name__.endswith("RMSNorm"):
-                weight = child.get_parameter("weight")
-                setattr(parent, name, RmsNorm(weight, epsilon=epsilon, adds_one=adds_one))
-
-
 DTYPES: dict[FloatFormat, torch.dtype] = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
@@ -98,11 +89,6 @@ class Decoder:
     def compute_dtype(self) -> torch.dtype:
         """Format of hidden states and matrix products."""
         return DTYPES[self.options.compute]
-
-    @property
-    def final_softcap(self) -> float | None:
-        """Bound of the soft cap on the logits, or None."""
-        return self.architecture.final_softcap
 
     @property
     def layers(self) -> Iterable[nn.Module]:
@@ -151,12 +137,21 @@ def open_decoder(source: ModelSource, options: DecoderOptions, device: torch.dev
         InvalidInputError: transformers interprets the model's config.json differently from this engine.
     """
     config = _read_config(source)
-    notes = _disable_dropout(config)
-    module = _meta_model(config, source.architecture, options)
-    embedding_scale = _extract_embedding_scale(module.model)
+    # Neither engine applies attention dropout.
+    dropout, config.attention_dropout = getattr(config, "attention_dropout", 0.0), 0.0
+    notes = (f"attention_dropout {dropout:g} of config.json is not applied",) if dropout else ()
+    module, embedding_scale = _meta_model(config, source.architecture, options)
     if options.is_frozen:
         hold_for_compute(module, DTYPES[options.compute])
-    _allocate(module, source.architecture, device)
+    is_tied = source.architecture.is_embedding_tied
+    if is_tied:
+        module.lm_head.register_parameter("weight", None)
+    module.to_empty(device=device)
+    if is_tied:
+        module.lm_head.weight = module.model.embed_tokens.weight
+    # Rotary frequencies are in no weight file; they follow from the config.
+    rotary = module.model.rotary_emb
+    module.model.rotary_emb = type(rotary)(rotary.config).to(device)
     fill(module, stored_tensors(source, options.seed, is_random=options.is_random), DTYPES[options.weights])
     return Decoder(module, source, options, embedding_scale, notes)
 
@@ -185,45 +180,31 @@ def _read_config(source: ModelSource) -> transformers.PretrainedConfig:
     return read
 
 
-def _disable_dropout(config: transformers.PretrainedConfig) -> tuple[str, ...]:
-    """Switch off attention dropout, which neither engine applies; report a rate that is not 0."""
-    rate = getattr(config, "attention_dropout", 0.0)
-    config.attention_dropout = 0.0
-    return (f"attention_dropout {rate:g} of config.json is not applied",) if rate else ()
-
-
 def _meta_model(
     config: transformers.PretrainedConfig, architecture: Architecture, options: DecoderOptions
-) -> Any:
-    """The modules on the meta device, without memory for their weights."""
+) -> tuple[Any, float | None]:
+    """The modules on the meta device, without memory for their weights; the factor of the embedding.
+
+    Norms and the embedding are replaced by our own; names and weights stay. The embedding becomes a plain
+    table, which may differ from the compute format.
+    """
     with torch.device("meta"):
         module: Any = transformers.AutoModelForCausalLM.from_config(
             config, dtype=DTYPES[options.weights], attn_implementation=register(options.kernel)
         )
-    replace_norms(module, epsilon=architecture.rms_norm_eps, adds_one=architecture.norms_add_one)
-    return module.eval()
-
-
-def _extract_embedding_scale(model: Any) -> float | None:
-    """Replace the embedding by a plain table, which may differ from the compute format; return its factor."""
-    scaled = model.embed_tokens
-    with torch.device("meta"):
-        model.embed_tokens = nn.Embedding(scaled.num_embeddings, scaled.embedding_dim)
-    model.embed_tokens.weight = scaled.weight
-    return math.sqrt(scaled.embedding_dim) if hasattr(scaled, "embed_scale") else None
-
-
-def _allocate(module: Any, architecture: Architecture, device: torch.device) -> None:
-    """Allocate the weights; tied ones share their memory."""
-    is_tied = architecture.is_embedding_tied
-    if is_tied:
-        module.lm_head.register_parameter("weight", None)
-    module.to_empty(device=device)
-    if is_tied:
-        module.lm_head.weight = module.model.embed_tokens.weight
-    rotary = module.model.rotary_emb
-    # Rotary frequencies are in no weight file; they follow from the config.
-    module.model.rotary_emb = type(rotary)(rotary.config).to(device)
+        scaled = module.model.embed_tokens
+        module.model.embed_tokens = nn.Embedding(scaled.num_embeddings, scaled.embedding_dim)
+    module.model.embed_tokens.weight = scaled.weight
+    for parent in list(module.modules()):
+        for name, child in list(parent.named_children()):
+            if type(child).__name__.endswith("RMSNorm"):
+                norm = RmsNorm(
+                    child.get_parameter("weight"),
+                    epsilon=architecture.rms_norm_eps,
+                    adds_one=architecture.norms_add_one,
+                )
+                setattr(parent, name, norm)
+    return module.eval(), math.sqrt(scaled.embedding_dim) if hasattr(scaled, "embed_scale") else None
 
 
 # Products with weights are kept; the batched products of attention are recomputed.
@@ -233,11 +214,7 @@ _MATMULS = frozenset({torch.ops.aten.mm.default, torch.ops.aten.addmm.default})
 def apply_remat(decoder: Decoder, remat: Remat, *, has_dropout: bool, is_compiled: bool) -> None:
     """Recompute activations of the layers in the backward pass, as `training.remat` of the recipe says.
 
-    Args:
-        decoder: The decoder to change.
-        remat: The remat mode of the recipe.
-        has_dropout: Whether the layers use random numbers, which the recomputation must repeat.
-        is_compiled: Whether the layers are compiled.
+    Layers with dropout use random numbers, which the recomputation must repeat.
     """
     if remat == "none" or (remat == "dots" and is_compiled):
         return

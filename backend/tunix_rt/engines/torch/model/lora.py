@@ -40,7 +40,12 @@ def add_adapters(decoder: Decoder, lora: LoraSection, seed: int) -> None:
     _inject(decoder, lora)
     with torch.no_grad():
         for name, parameter in _adapter_parameters(decoder).items():
-            parameter.data = _initial_values(name, parameter, seed).to(parameter.device)
+            values = torch.zeros(parameter.shape)
+            if ".lora_A." in name:
+                bound = 1 / math.sqrt(parameter.shape[1])
+                noise = random_generator(seed, name).uniform(-bound, bound, tuple(parameter.shape))
+                values = torch.from_numpy(noise.astype(np.float32))
+            parameter.data = values.to(parameter.device)
 
 
 def load_adapters(decoder: Decoder, directory: Path) -> None:
@@ -58,7 +63,12 @@ def load_adapters(decoder: Decoder, directory: Path) -> None:
             for parameter in _adapter_parameters(decoder).values():
                 parameter.data = parameter.data.to(decoder.compute_dtype)
         parameters = _adapter_parameters(decoder)
-        _require_same_shapes(directory, parameters, {name: tensor.shape for name, tensor in tensors.items()})
+        shapes = {name: tuple(parameter.shape) for name, parameter in parameters.items()}
+        if shapes != {name: tensor.shape for name, tensor in tensors.items()}:
+            raise DataError(
+                f"The adapter in {directory} has other matrices than the recipe's lora section describes.",
+                next_step="Set lora.rank and lora.targets to those of its adapter_config.json.",
+            )
         with torch.no_grad():
             for name, parameter in parameters.items():
                 parameter.copy_(tensors[name].read())
@@ -112,24 +122,6 @@ def _adapter_parameters(decoder: Decoder) -> dict[str, torch.nn.Parameter]:
         for name, parameter in decoder.module.named_parameters()
         if ".lora_" in name
     }
-
-
-def _initial_values(name: str, parameter: Tensor, seed: int) -> Tensor:
-    if ".lora_B." in name:
-        return torch.zeros(parameter.shape)
-    bound = 1 / math.sqrt(parameter.shape[1])
-    noise = random_generator(seed, name).uniform(-bound, bound, tuple(parameter.shape))
-    return torch.from_numpy(noise.astype(np.float32))
-
-
-def _require_same_shapes(
-    directory: Path, parameters: dict[str, torch.nn.Parameter], shapes: dict[str, tuple[int, ...]]
-) -> None:
-    if {name: tuple(parameter.shape) for name, parameter in parameters.items()} != shapes:
-        raise DataError(
-            f"The adapter in {directory} has other matrices than the recipe's lora section describes.",
-            next_step="Set lora.rank and lora.targets to those of its adapter_config.json.",
-        )
 
 
 def _merge(matrix: Any, stored: Tensor, gather: Callable[[Tensor], Tensor]) -> Tensor:

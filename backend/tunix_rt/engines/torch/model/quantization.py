@@ -8,7 +8,6 @@ Every `block_size` consecutive inputs of one output share a float32 scale, as in
 The forward and the backward pass dequantise one matrix at a time.
 """
 
-from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
 
@@ -58,12 +57,16 @@ def quantize_layers(decoder: Decoder, section: QuantizationSection, device: torc
         MissingExtraError: nf4 needs bitsandbytes.
     """
     require_quantization(section, decoder.architecture)
-    convert = _nf4_converter(section) if section.format == "nf4" else _int8_converter(section)
     for layer in decoder.layers:
         for path in MATRIX_MODULES.values():
             parent_path, _, name = path.rpartition(".")
             parent = layer.get_submodule(parent_path)
-            setattr(parent, name, convert(getattr(parent, name), decoder.compute_dtype).to(device))
+            matrix = getattr(parent, name)
+            if section.format == "nf4":
+                quantized = _nf4_linear(matrix, section, decoder.compute_dtype)
+            else:
+                quantized = Int8Linear(matrix.weight.data, section.block_size)
+            setattr(parent, name, quantized.to(device))
 
 
 def plain_weight(module: Any) -> Tensor | None:
@@ -121,24 +124,17 @@ def _dequantize(codes: Tensor, scales: Tensor, dtype: torch.dtype) -> Tensor:
     return values
 
 
-def _int8_converter(section: QuantizationSection) -> Callable[[nn.Linear, torch.dtype], nn.Module]:
-    return lambda matrix, _: Int8Linear(matrix.weight.data, section.block_size)
-
-
-def _nf4_converter(section: QuantizationSection) -> Callable[[nn.Linear, torch.dtype], nn.Module]:
+def _nf4_linear(matrix: nn.Linear, section: QuantizationSection, compute: torch.dtype) -> nn.Module:
     from bitsandbytes.nn import Linear4bit, Params4bit
 
-    def convert(matrix: nn.Linear, compute: torch.dtype) -> nn.Module:
-        quantized: nn.Module = Linear4bit(
-            matrix.in_features, matrix.out_features, bias=False, compute_dtype=compute, device="meta"
-        )
-        quantized.weight = Params4bit(
-            matrix.weight.data,
-            requires_grad=False,
-            quant_type="nf4",
-            blocksize=section.block_size,
-            compress_statistics=False,
-        )
-        return quantized
-
-    return convert
+    quantized: nn.Module = Linear4bit(
+        matrix.in_features, matrix.out_features, bias=False, compute_dtype=compute, device="meta"
+    )
+    quantized.weight = Params4bit(
+        matrix.weight.data,
+        requires_grad=False,
+        quant_type="nf4",
+        blocksize=section.block_size,
+        compress_statistics=False,
+    )
+    return quantized

@@ -52,14 +52,7 @@ class DeviceBatch(NamedTuple):
 def put_batch(
     batch: Batch, num_micro_batches: int, device: torch.device, layout: Layout = ALONE
 ) -> DeviceBatch:
-    """Transfer the rows of this process to its device.
-
-    Args:
-        batch: All rows of an update, over all processes.
-        num_micro_batches: Number of micro-batches, computed one after the other.
-        device: The target device.
-        layout: Determines the rows of this process.
-    """
+    """Transfer the rows of this process to its device; `batch` has those of all processes."""
     own = layout.local_rows(batch)
     parts = np.split(np.arange(len(own.tokens)), num_micro_batches)
     micro_batches = tuple(_micro_batch(own, rows, device) for rows in parts)
@@ -103,26 +96,24 @@ class GradientSums:
 
     def __init__(self, weights: Sequence[TrainedWeight], num_micro_batches: int) -> None:
         """Register the gradient hooks."""
-        self._weights = weights
+        self._parameters = [weight.parameter for weight in weights]
         self._sums: dict[torch.nn.Parameter, Tensor] = {}
-        if num_micro_batches > 1:
-            for weight in weights:
-                if weight.parameter.dtype != torch.float32:
-                    weight.parameter.register_post_accumulate_grad_hook(self._move)
+        for parameter in self._parameters:
+            if num_micro_batches > 1 and parameter.dtype != torch.float32:
+                parameter.register_post_accumulate_grad_hook(self._move)
 
     def add(self) -> None:
         """Called after each backward pass; the hooks have already moved its gradients."""
 
     def take(self) -> list[Tensor]:
         """The sums since the last call, one per weight; resets them."""
-        return [self._taken(weight) for weight in self._weights]
-
-    def _taken(self, weight: TrainedWeight) -> Tensor:
-        parameter = weight.parameter
-        gradient = self._sums.pop(parameter, parameter.grad)
-        parameter.grad = None
-        # None if no loss reached the weight: a batch without trained tokens.
-        return torch.zeros_like(parameter) if gradient is None else gradient
+        gradients = []
+        for parameter in self._parameters:
+            gradient = self._sums.pop(parameter, parameter.grad)
+            parameter.grad = None
+            # None if no loss reached the weight: a batch without trained tokens.
+            gradients.append(torch.zeros_like(parameter) if gradient is None else gradient)
+        return gradients
 
     def _move(self, parameter: Tensor) -> None:
         assert isinstance(parameter, torch.nn.Parameter)

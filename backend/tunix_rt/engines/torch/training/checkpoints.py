@@ -1,7 +1,7 @@
 """Checkpoints with checksums.
 
-    checkpoints/<step>/state.safetensors    every tensor of the state, gathered: it loads on any number of
-    processes checkpoints/<step>/record.json          the identity of the run, and a checksum of every tensor
+    checkpoints/<step>/state.safetensors  every tensor of the state, gathered, for any number of processes
+    checkpoints/<step>/record.json        the identity of the run, and a checksum of every tensor
 
 A directory named after a step is always complete: it is written under another name and then renamed. The
 checksums detect bits that change later.
@@ -10,9 +10,9 @@ checksums detect bits that change later.
 import re
 import shutil
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -62,7 +62,9 @@ class Checkpoints:
         if layout.is_first:
             with storage_errors("making the checkpoint directory"):
                 self.directory.mkdir(parents=True, exist_ok=True)
-                self._remove_leftovers()
+                for path in self.directory.iterdir():
+                    if _LEFTOVER.fullmatch(path.name):
+                        shutil.rmtree(path, ignore_errors=True)
         layout.wait()
 
     def steps(self) -> list[int]:
@@ -108,7 +110,11 @@ class Checkpoints:
             ConflictError: The checkpoint belongs to another run.
             DamagedError: The checkpoint is damaged and must not be used.
         """
-        record = _read_record(self.directory / str(step) / RECORD_FILE)
+        try:
+            content = (self.directory / str(step) / RECORD_FILE).read_bytes()
+            record = CheckpointRecord.model_validate_json(content)
+        except (ValidationError, OSError) as error:
+            raise DamagedError("its record cannot be read") from error
         record.identity.require_same(identity)
         try:
             state = load_file(self.directory / str(step) / STATE_FILE)
@@ -143,13 +149,14 @@ class Checkpoints:
         with_checksums = record.model_copy(
             update={"checksums": {name: _checksum(tensor) for name, tensor in state.items()}}
         )
-        directory = self.directory / str(record.step)
-        with (
-            _explain_write_errors(self.directory),
-            write_directory_atomically(directory, what="writing it") as target,
-        ):
-            write_tensor_file(target / STATE_FILE, [lazy_tensor(*named) for named in state.items()])
-            write_json_atomically(target / RECORD_FILE, with_checksums.model_dump(mode="json"))
+        try:
+            with write_directory_atomically(self.directory / str(record.step), what="writing it") as target:
+                write_tensor_file(target / STATE_FILE, [lazy_tensor(*named) for named in state.items()])
+                write_json_atomically(target / RECORD_FILE, with_checksums.model_dump(mode="json"))
+        except StorageError as error:
+            is_full = getattr(error.__cause__, "errno", None) in FULL_DISK_ERRORS
+            problem = DISK_IS_FULL if is_full else error.detail.rstrip(".")
+            raise checkpoint_write_error(self.directory, problem) from error
         kept = {*self.steps()[-self._num_newest :], record.validation.best_step}
         self._drop([step for step in self.steps() if step not in kept])
 
@@ -160,29 +167,6 @@ class Checkpoints:
             (self.directory / str(step)).rename(dropped)
             shutil.rmtree(dropped, ignore_errors=True)
 
-    def _remove_leftovers(self) -> None:
-        for path in self.directory.iterdir():
-            if _LEFTOVER.fullmatch(path.name):
-                shutil.rmtree(path, ignore_errors=True)
-
-
-def _read_record(path: Path) -> CheckpointRecord:
-    try:
-        return CheckpointRecord.model_validate_json(path.read_bytes())
-    except (ValidationError, OSError) as error:
-        raise DamagedError("its record cannot be read") from error
-
 
 def _checksum(tensor: Tensor) -> int:
     return zlib.crc32(bytes_of(tensor).data)
-
-
-@contextmanager
-def _explain_write_errors(directory: Path) -> Iterator[None]:
-    try:
-        yield
-    except StorageError as error:
-        is_full = getattr(error.__cause__, "errno", None) in FULL_DISK_ERRORS
-        raise checkpoint_write_error(
-            directory, DISK_IS_FULL if is_full else error.detail.rstrip(".")
-        ) from error

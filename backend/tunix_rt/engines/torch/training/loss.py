@@ -56,7 +56,11 @@ def chunked_loss(
             *tokens, head, chunk_size, softcap, loss_and_grad
         )
         return loss
-    return _loss_alone(tokens, head, chunk_size, softcap)
+    vectors, total = head.to(hidden.dtype), tokens.weights.new_zeros(())
+    for chunk in tokens.chunks(chunk_size):
+        logits = head_logits(chunk.hidden, vectors, softcap)
+        total += _losses(logits, chunk.targets)[0] @ chunk.weights
+    return total
 
 
 class _Tokens(NamedTuple):
@@ -69,15 +73,6 @@ class _Tokens(NamedTuple):
     def chunks(self, size: int) -> Iterator["_Tokens"]:
         for parts in zip(*(torch.split(tensor, size) for tensor in self), strict=True):
             yield _Tokens(*parts)
-
-
-def _loss_alone(tokens: _Tokens, head: Tensor, chunk_size: int, softcap: float | None) -> Tensor:
-    vectors = head.to(tokens.hidden.dtype)
-    total = tokens.weights.new_zeros(())
-    for chunk in tokens.chunks(chunk_size):
-        logits = head_logits(chunk.hidden, vectors, softcap)
-        total += _losses(logits, chunk.targets)[0] @ chunk.weights
-    return total
 
 
 class _LossWithGradients(torch.autograd.Function):
@@ -106,8 +101,10 @@ class _LossWithGradients(torch.autograd.Function):
             del logits
             total += loss
             torch.mm(logits_grad, vectors, out=chunk_grad)
-            if head_grad is not None:
-                _add_matmul(head_grad, logits_grad.T, chunk.hidden)
+            if head_grad is not None and hidden.dtype == torch.float32:
+                head_grad.addmm_(logits_grad.T, chunk.hidden)
+            elif head_grad is not None:
+                head_grad.add_(_float32_matmul(logits_grad.T, chunk.hidden))
         ctx.hidden_grad = hidden_grad
         ctx.head_grad = None if head_grad is None else head_grad.to(head.dtype)
         return total
@@ -185,11 +182,3 @@ def _float32_matmul(left: Tensor, right: Tensor) -> Tensor:
         return torch.mm(left, right, out_dtype=torch.float32)
     # CPU kernels return the dtype of their inputs.
     return left.float() @ right.float()
-
-
-def _add_matmul(total: Tensor, left: Tensor, right: Tensor) -> None:
-    """Add a product to a float32 sum in place."""
-    if left.dtype == torch.float32:
-        total.addmm_(left, right)
-    else:
-        total.add_(_float32_matmul(left, right))

@@ -7,8 +7,7 @@
 
 - weights float32: master weights, for which no update is too small.
 - weights bfloat16: new weights are rounded to the nearest bfloat16, so an update below 1/512 of a weight is
-lost
-  every time; with stochastic_rounding they are rounded up or down at random, which is unbiased.
+  lost every time; with stochastic_rounding they are rounded up or down at random, which is unbiased.
 - lora, qlora: the float32 adapters are the master weights.
 
 All decisions are made on the device: a skipped update is a kernel that changes nothing, so the host never
@@ -26,7 +25,7 @@ every update, reads gradients that are already means, and rounds bfloat16 weight
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -134,16 +133,6 @@ class Update:
     """Rounds bfloat16 moments."""
 
 
-class Optimizer(Protocol):
-    """Changes the stored weights in place."""
-
-    def update(self, gradients: Sequence[Tensor], update: Update) -> None:
-        """Apply one update. The gradients, one per weight, may be overwritten."""
-
-    def state(self) -> dict[str, Tensor]:
-        """The tensors that the next update depends on, not copies: to save or to overwrite."""
-
-
 class _Slice(NamedTuple):
     """A range of elements of one flattened weight."""
 
@@ -170,14 +159,7 @@ class AdamW:
         *,
         group_size: int = _ELEMENTS_PER_GROUP,
     ) -> None:
-        """Start with zero moments.
-
-        Args:
-            weights: The trained weights.
-            settings: Settings of the recipe.
-            moment_format: Storage format of the moments.
-            group_size: Elements per group, which bounds the float32 copies of weights in other formats.
-        """
+        """Start with zero moments. `group_size` bounds the float32 copies of weights in other formats."""
         self._settings = settings
         # Slices are views only of contiguous memory; an update of a copy would be lost.
         assert all(local_shard(weight.stored).is_contiguous() for weight in weights)
@@ -196,20 +178,19 @@ class AdamW:
 
     @torch.no_grad()
     def update(self, gradients: Sequence[Tensor], update: Update) -> None:
-        """Apply one update, group by group."""
+        """Change the stored weights in place, group by group."""
         self._num_updates += 1 - update.is_skipped
         for decay, group in self._slice_groups:
             self._update_group(group, gradients, update, decay)
 
     def state(self) -> dict[str, Tensor]:
-        """Both moments of every weight, and the number of updates."""
-        first = {
-            f"first_moments.{name}": moment for name, moment in zip(self._names, self._first, strict=True)
+        """What the next update depends on, not copies: to save or to overwrite."""
+        moments = {
+            f"{kind}.{name}": moment
+            for kind, values in (("first_moments", self._first), ("second_moments", self._second))
+            for name, moment in zip(self._names, values, strict=True)
         }
-        second = {
-            f"second_moments.{name}": moment for name, moment in zip(self._names, self._second, strict=True)
-        }
-        return first | second | {"num_updates": self._num_updates}
+        return moments | {"num_updates": self._num_updates}
 
     def _update_group(
         self, group: Sequence[_Slice], gradients: Sequence[Tensor], update: Update, decay: float
@@ -282,7 +263,7 @@ class Adafactor:
 
     @torch.no_grad()
     def update(self, gradients: Sequence[Tensor], update: Update) -> None:
-        """Apply one update, a weight at a time."""
+        """Change the stored weights in place, one at a time."""
         self._num_updates += 1 - update.is_skipped
         # A skipped update forgets nothing, learns nothing and adds nothing.
         decay = torch.where(update.is_skipped > 0, 1.0, 1 - self._num_updates**-self._settings.decay_rate)
@@ -293,7 +274,7 @@ class Adafactor:
             self._add(weight, scaled, update)
 
     def state(self) -> dict[str, Tensor]:
-        """The moments of every weight, and the number of updates."""
+        """What the next update depends on, not copies: to save or to overwrite."""
         moments = {
             f"{kind}.{weight.name}": moment
             for weight, moments in zip(self._weights, self._moments, strict=True)
@@ -331,3 +312,7 @@ def _initial_moments(weight: TrainedWeight) -> dict[str, Tensor]:
         "rows": torch.full_like(stored[..., 0], _SQUARE_EPSILON, dtype=torch.float32),
         "columns": torch.full_like(stored[..., 0, :], _SQUARE_EPSILON, dtype=torch.float32),
     }
+
+
+Optimizer: TypeAlias = AdamW | Adafactor
+"""An update may overwrite the gradients, one per weight."""

@@ -13,12 +13,11 @@ import math
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from tunix_rt.engines.planning.kernels import Compiling
 from tunix_rt.engines.torch.distributed import ALONE, Layout
 from tunix_rt.engines.torch.model.compiled import (
     CudaGraphDecoder,
@@ -43,17 +42,13 @@ from tunix_rt.engines.torch.training.optimizer import (
     Adafactor,
     AdamW,
     Optimizer,
-    TrainedWeight,
     Update,
     refresh_working_copies,
     trained_weights,
 )
 from tunix_rt.recipes.types import AdamW as AdamWSettings
-from tunix_rt.recipes.types import Recipe, Schedule, TrainingSection
+from tunix_rt.recipes.types import Recipe, TrainingSection
 from tunix_rt.tokenization.packing import Batch
-
-LearningRate: TypeAlias = Callable[[int], float]
-
 
 NOT_DIVERGED = -1
 
@@ -84,12 +79,8 @@ class TrainStep:
     ) -> None:
         """Take ownership of a decoder: its trained weights become working copies if the recipe says so.
 
-        Args:
-            decoder: On the device, with every weight in its storage format.
-            recipe: The training recipe.
-            num_steps: Number of updates of the whole run, the length of the schedule.
-            device: The device of the decoder.
-            layout: The position of this process in the run.
+        Every weight of the decoder is on the device in its storage format. `num_steps` is the number of
+        updates of the whole run, the length of the schedule.
         """
         self._decoder, self._recipe, self._device, self._layout = decoder, recipe, device, layout
         self._device_use = threading.Lock()
@@ -103,10 +94,26 @@ class TrainStep:
         # Sharding replaces the parameters, so everything that refers to them comes after it.
         self._loss = layout.wrap(decoder.module, decoder.layers, self._loss_of, compute=compute)
         self._weights = trained_weights(decoder.module, compute)
-        self._optimizer = _make_optimizer(self._weights, recipe)
-        self._learning_rate = learning_rate_at(recipe.training, num_steps)
-        self._hidden = _training_forward(decoder, recipe, self.compiling, self._device_use)
-        self._gradients = _gradient_sums(self._weights, recipe, uses_cuda_graph=self.uses_cuda_graph)
+        training = recipe.training
+        if isinstance(training.optimizer, AdamWSettings):
+            moment_format: torch.dtype = getattr(torch, training.precision.optimizer_state)
+            self._optimizer: Optimizer = AdamW(self._weights, training.optimizer, moment_format)
+        else:
+            self._optimizer = Adafactor(self._weights, training.optimizer)
+        self._learning_rate = learning_rate_at(training, num_steps)
+        has_dropout = recipe.lora is not None and recipe.lora.dropout > 0
+        is_compiled = self.compiling.is_on
+        apply_remat(decoder, training.remat, has_dropout=has_dropout, is_compiled=is_compiled)
+        if is_compiled:
+            compile_layers(decoder.layers, recipe)
+        self._hidden: Hidden = decoder.hidden
+        if can_use_cuda_graph(decoder, recipe, self.compiling):
+            self._hidden = CudaGraphDecoder(decoder, self._device_use)
+        self._gradients: GradientSums | GraphGradientSums = (
+            GraphGradientSums(self._weights)
+            if self.uses_cuda_graph
+            else GradientSums(self._weights, training.gradient_accumulation_steps)
+        )
         self._diverged_at = torch.full((), NOT_DIVERGED, dtype=torch.int32, device=device)
         decoder.module.train()
 
@@ -128,7 +135,8 @@ class TrainStep:
         gradients = self._gradients.take()
         self._layout.sum_gradients(gradients)
         grad_norm = global_norm(gradients, self._layout) / num_tokens
-        self._record_divergence(loss, grad_norm, step)
+        is_first = (self._diverged_at == NOT_DIVERGED) & ~(loss.isfinite() & grad_norm.isfinite())
+        self._diverged_at.masked_fill_(is_first, step)
         self._optimizer.update(gradients, self._update(grad_norm, num_tokens, step))
         refresh_working_copies(self._weights)
         return StepMetrics(
@@ -194,7 +202,7 @@ class TrainStep:
             part.targets,
             part.weights,
             chunk_tokens=self._recipe.training.loss_chunk_tokens,
-            softcap=self._decoder.final_softcap,
+            softcap=self._decoder.architecture.final_softcap,
             is_compiled=self.compiling.is_on,
         )
 
@@ -204,10 +212,6 @@ class TrainStep:
             return nullcontext()
         seed = self._recipe.training.seed
         return seeded(self._device, seed, "dropout", step, micro_batch, self._layout.process_id)
-
-    def _record_divergence(self, loss: Tensor, grad_norm: Tensor, step: int) -> None:
-        is_first = (self._diverged_at == NOT_DIVERGED) & ~(loss.isfinite() & grad_norm.isfinite())
-        self._diverged_at.masked_fill_(is_first, step)
 
     def _update(self, grad_norm: Tensor, num_tokens: int, step: int) -> Update:
         training = self._recipe.training
@@ -223,36 +227,7 @@ class TrainStep:
         )
 
 
-def _training_forward(
-    decoder: Decoder, recipe: Recipe, compiling: Compiling, device_use: threading.Lock
-) -> Hidden:
-    """The forward pass of a decoder: checkpointed, compiled and captured as a CUDA graph as needed."""
-    has_dropout = recipe.lora is not None and recipe.lora.dropout > 0
-    apply_remat(decoder, recipe.training.remat, has_dropout=has_dropout, is_compiled=compiling.is_on)
-    if compiling.is_on:
-        compile_layers(decoder.layers, recipe)
-    if can_use_cuda_graph(decoder, recipe, compiling):
-        return CudaGraphDecoder(decoder, device_use)
-    return decoder.hidden
-
-
-def _gradient_sums(
-    weights: list[TrainedWeight], recipe: Recipe, *, uses_cuda_graph: bool
-) -> GradientSums | GraphGradientSums:
-    if uses_cuda_graph:
-        return GraphGradientSums(weights)
-    return GradientSums(weights, recipe.training.gradient_accumulation_steps)
-
-
-def _make_optimizer(weights: list[TrainedWeight], recipe: Recipe) -> Optimizer:
-    training = recipe.training
-    if isinstance(training.optimizer, AdamWSettings):
-        moment_format: torch.dtype = getattr(torch, training.precision.optimizer_state)
-        return AdamW(weights, training.optimizer, moment_format)
-    return Adafactor(weights, training.optimizer)
-
-
-def learning_rate_at(training: TrainingSection, num_steps: int) -> LearningRate:
+def learning_rate_at(training: TrainingSection, num_steps: int) -> Callable[[int], float]:
     """The learning rate of each update, counted from 0; no update has a learning rate of zero.
 
     Example:
@@ -266,18 +241,14 @@ def learning_rate_at(training: TrainingSection, num_steps: int) -> LearningRate:
         if step < num_warmup:
             return training.learning_rate * (step + 1) / (num_warmup + 1)
         progress = min(1.0, (step - num_warmup) / num_decaying)
-        return training.learning_rate * (final + (1 - final) * _decay_fraction(training.schedule, progress))
+        decays = {
+            "constant": 1.0,
+            "linear": 1 - progress,
+            "cosine": (1 + math.cos(math.pi * progress)) / 2,
+        }
+        return training.learning_rate * (final + (1 - final) * decays[training.schedule])
 
     return at
-
-
-def _decay_fraction(schedule: Schedule, progress: float) -> float:
-    """Fraction of the peak that is left after a fraction `progress` of the decay, from 1 to 0."""
-    if schedule == "constant":
-        return 1.0
-    if schedule == "linear":
-        return 1 - progress
-    return (1 + math.cos(math.pi * progress)) / 2
 
 
 def stream_seed(seed: int, *names: int | str) -> int:

@@ -22,6 +22,7 @@ from ray.exceptions import RayError
 from tunix_rt.base.errors import ConflictError, DeviceError, StorageError, TunixRTError
 from tunix_rt.base.files.atomic import storage_errors, write_atomically, write_directory_atomically
 from tunix_rt.base.files.copies import file_digest
+from tunix_rt.base.files.locks import remove_if_unused
 from tunix_rt.base.settings import Settings
 from tunix_rt.engines.training.run_dir import RunDir
 from tunix_rt.runs.executors.base import ChildExit, Job
@@ -228,7 +229,7 @@ class RayChild:
             return ChildExit(None, detail=str(error), is_infrastructure=True)
         finally:
             self._writes_nothing.set()
-            self._job.run_dir.remove_if_empty()
+            remove_if_unused(self._job.run_dir.path)
 
     def _replicated(self) -> ChildExit:
         replica = Replica(self._job.job_dir, self._job.run_dir)
