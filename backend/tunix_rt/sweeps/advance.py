@@ -22,10 +22,10 @@ from tunix_rt.base.home import Home
 from tunix_rt.engines.training.run_dir import RunDir
 from tunix_rt.engines.training.types import RunFailure
 from tunix_rt.evaluation.store import EvaluationRepository
-from tunix_rt.runs.service import cancel
 from tunix_rt.runs.store.repository import RunRepository
 from tunix_rt.runs.submit import submit
 from tunix_rt.runs.types import TERMINAL, Run, RunFilter, RunRequest
+from tunix_rt.runs.unmanaged import refreshed_runs
 from tunix_rt.sweeps.create import as_override, has_optuna
 from tunix_rt.sweeps.store import Decision, SweepRepository
 from tunix_rt.sweeps.types import Metric, Sweep, Trial, TrialStatus, best_trial, device_seconds, trial_run_id
@@ -324,7 +324,7 @@ def cancel_if_active(home: Home, run: Run) -> None:
     """Cancel a queued or running run."""
     if run.status in ("queued", "running"):
         try:
-            cancel(home, run.run_id)
+            refreshed_runs(home).cancel(run.run_id)
         except ConflictError:
             pass  # it has ended; the next step sees how
 
