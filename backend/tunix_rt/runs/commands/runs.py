@@ -10,7 +10,7 @@ import typer
 
 from tunix_rt.base.errors import InvalidInputError, did_you_mean
 from tunix_rt.base.home import Home, opened_home
-from tunix_rt.base.terminal.options import JsonFlag
+from tunix_rt.base.terminal.options import JsonFlag, Set, SmokeSteps
 from tunix_rt.base.terminal.output import note, print_json, say
 from tunix_rt.engines.select import RequestedEngine
 from tunix_rt.engines.training.types import RUN_STATUSES, RunStatus
@@ -54,10 +54,6 @@ Recipe = Annotated[
     str, typer.Argument(metavar="RECIPE", help="Name of a recipe, such as smoke_tiny, or a YAML file.")
 ]
 Dataset = Annotated[str | None, typer.Option(help="Key of the dataset. Default: the one in the recipe.")]
-Set = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the recipe; repeatable."),
-]
 Name = Annotated[str | None, typer.Option(help="Part of the run id. Default: the name of the recipe.")]
 Engine = Annotated[RequestedEngine, typer.Option(help="auto chooses the engine that suits this machine.")]
 Device = Annotated[DeviceName, typer.Option(help="Only workers with this device take the run.")]
@@ -66,9 +62,6 @@ Target = Annotated[
 ]
 Priority = Annotated[int, typer.Option(min=-1000, max=1000, help="Higher priorities run first.")]
 EvalSet = Annotated[str | None, typer.Option(help="Evaluate the trained model on this eval set.")]
-SmokeSteps = Annotated[
-    int | None, typer.Option(min=1, help="Stop after this many steps; nothing else changes.")
-]
 Executor = Annotated[
     ExecutorName, typer.Option(help="Where the run trains: on the worker's machine, or on Ray.")
 ]

@@ -9,7 +9,7 @@ import typer
 
 from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.base.settings import Settings, load_settings
-from tunix_rt.base.terminal.options import JsonFlag, RecipeFile, parse_duration, recipe_file
+from tunix_rt.base.terminal.options import JsonFlag, RecipeFile, Set, SmokeSteps, parse_duration, recipe_file
 from tunix_rt.base.terminal.output import err, note, print_json, say
 from tunix_rt.engines.commands import EngineOption
 from tunix_rt.engines.load import chosen_engine, load_engine
@@ -144,10 +144,6 @@ ResumeFrom = Annotated[
         metavar="STEP|latest", help="Resume from the checkpoint of this step; later ones are deleted."
     ),
 ]
-Set = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the recipe; repeatable."),
-]
 Coordinator = Annotated[
     str | None,
     typer.Option(metavar="HOST:PORT", help="Address of process 0, for distributed training."),
@@ -155,9 +151,6 @@ Coordinator = Annotated[
 NumProcesses = Annotated[int | None, typer.Option(min=1, help="Number of processes in distributed training.")]
 ProcessId = Annotated[int | None, typer.Option(min=0, help="Index of this process, from 0.")]
 Force = Annotated[bool, typer.Option("--force", help="Run even if the plan says that it does not fit.")]
-SmokeSteps = Annotated[
-    int | None, typer.Option(min=1, help="Stop after this many steps; nothing else changes.")
-]
 StopAfter = Annotated[
     str | None,
     typer.Option(

@@ -93,12 +93,6 @@ def _newest_first(chosen: Select[Any], table: FromClause) -> Select[Any]:
     return chosen.order_by(table.c.created_at.desc(), table.c.pk.desc())
 
 
-@lru_cache(_NUM_SHAPES)
-def total_statement(shape: FilterShape, dialect: str) -> QuickRead:
-    """The number of runs that match."""
-    return QuickRead(select(func.count()).select_from(runs).where(*run_conditions(shape, dialect=dialect)))
-
-
 _THIS_RUN = runs.c.id == bindparam("run_id")
 DETAIL = select(*DETAIL_COLUMNS).where(_THIS_RUN)
 DETAIL_READ = QuickRead(DETAIL)

@@ -24,7 +24,6 @@ from tunix_rt.runs.store.reads import (
     SUMMARY_READ,
     page_statement,
     shape_of,
-    total_statement,
     values_of,
 )
 from tunix_rt.runs.store.rows import (
@@ -142,12 +141,11 @@ class RunRepository:
     def list(self, criteria: RunFilter, *, limit: int, offset: int) -> Page[Run]:
         """A page of runs, newest first, and the number of all that match."""
         shape, values, dialect = shape_of(criteria), values_of(criteria), self._engine.dialect.name
-        rows = page_statement(shape, dialect).rows(self._engine, {**values, "limit": limit, "offset": offset})
-        if rows:
-            return Page(tuple(run_of(row[:-1]) for row in rows), rows[0][-1])
+        read = page_statement(shape, dialect)
+        rows = read.rows(self._engine, {**values, "limit": limit, "offset": offset})
         # Beyond the last page there is no row to carry the total.
-        ((total,),) = total_statement(shape, dialect).rows(self._engine, values)
-        return Page((), total)
+        carriers = rows or read.rows(self._engine, {**values, "limit": 1, "offset": 0})
+        return Page(tuple(run_of(row[:-1]) for row in rows), carriers[0][-1] if carriers else 0)
 
     def status_of(self, run_id: str) -> RunState:
         """The status and the number of events, from a cheap read; or NotFoundError."""
