@@ -94,7 +94,7 @@ def get_run(home: Home, run_id: str) -> RunDetail:
 def get_times(home: Home, run_id: str) -> RunTimes:
     """The status and times of a run, or NotFoundError."""
     run = refreshed_runs(home).summary(run_id)
-    return RunTimes.model_validate({name: getattr(run, name) for name in RunTimes.model_fields})
+    return RunTimes.model_validate(run, from_attributes=True)
 
 
 def find_run_id(home: Home, part: str) -> str:

@@ -136,7 +136,7 @@ def read_unmanaged_run(run_dir: RunDir) -> UnmanagedRun | None:
 
 def _status(run_id: str, manifest: RunManifest | None, *, is_running: bool) -> UnmanagedStatus:
     if manifest is not None:
-        return UnmanagedStatus(**{name: getattr(manifest, name) for name in UnmanagedStatus.model_fields})
+        return UnmanagedStatus.model_validate(manifest, from_attributes=True)
     if is_running:
         return UnmanagedStatus(status="running")
     failure = RunFailure(

@@ -89,9 +89,6 @@ class Executor(Protocol):
     def newest_step(self, run_dir: RunDir) -> int:
         """The step of the newest checkpoint that the next attempt can resume from; 0 if there is none."""
 
-    def close(self) -> None:
-        """Release all resources."""
-
 
 _PROGRAM = ("-m", "tunix_rt.cli")
 _VISIBLE_GPUS = "CUDA_VISIBLE_DEVICES"

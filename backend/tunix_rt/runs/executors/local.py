@@ -77,9 +77,6 @@ class LocalExecutor:
         """The newest of the run's own checkpoints."""
         return max(saved_steps(run_dir), default=0)
 
-    def close(self) -> None:
-        """Nothing is held."""
-
 
 class LocalChild:
     """An attempt on this machine. The pipe to its supervisor carries orders, and ends if the worker dies."""

@@ -7,7 +7,7 @@ import signal
 import socket
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 from functools import partial
 from types import FrameType
@@ -184,15 +184,14 @@ def run_worker(
     chores: Mapping[str, Chore] = {},
 ) -> int:
     """Work for the queue of `settings` until a signal or the end of the lifeline; returns the exit code."""
-    with closing(open_home(settings)) as home:
+    with closing(open_home(settings)) as home, ExitStack() as until_end:
         executor: Executor = LocalExecutor(grace_s=settings.cancel_grace_s)
         if executor_name == "ray":
             # Imported here: it needs an optional extra.
             from tunix_rt.runs.executors.ray.executor import RayExecutor
 
-            executor = RayExecutor(settings)
-        with closing(executor):
-            return work(WorkerLoop(home, slots, executor, chores=chores), is_on_lifeline=is_on_lifeline)
+            executor = until_end.enter_context(closing(RayExecutor(settings)))
+        return work(WorkerLoop(home, slots, executor, chores=chores), is_on_lifeline=is_on_lifeline)
 
 
 def work(loop: WorkerLoop, *, is_on_lifeline: bool = False) -> int:
