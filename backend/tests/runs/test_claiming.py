@@ -54,7 +54,7 @@ def test_a_run_for_another_executor_is_left_to_it(store: Home) -> None:
     assert taken(store) is None
     claim = RunRepository(store.database).claim("worker-a", ANY_SLOT, "ray")
     assert claim is not None
-    assert claim.attempt == 1
+    assert claim.run.num_attempts == 1
 
 
 def test_a_paused_queue_gives_nothing_out(store: Home) -> None:
@@ -106,7 +106,7 @@ def test_resuming_a_run_that_waits_for_its_retry_makes_it_due(store: Home) -> No
 
 def test_a_claim_says_everything_that_a_child_needs(store: Home) -> None:
     claim = claimed(store)
-    assert claim.attempt == 1
+    assert claim.run.num_attempts == 1
     assert claim.run.status == "running"
     assert claim.run.worker_id == "worker-a"
     assert claim.run.started_at is not None

@@ -9,6 +9,7 @@ from tunix_rt.base.errors import ConflictError, NotFoundError
 from tunix_rt.base.home import Home
 from tunix_rt.engines.training.types import RunFailure, RunFigures
 from tunix_rt.runs.store.repository import RunRepository
+from tunix_rt.runs.store.rows import NewEvent
 from tunix_rt.runs.store.workers import WorkerRepository
 from tunix_rt.runs.types import BeatAnswer, Lease, RunFilter, Slot
 
@@ -74,11 +75,11 @@ def test_a_lost_lease_writes_nothing(store: Home) -> None:
     assert kinds(store)[-1] == "lease-lost"
     new = RunRepository(store.database).claim("worker-b", ANY_SLOT)
     assert new is not None
-    assert new.attempt == 2
+    assert new.run.num_attempts == 2
     assert new.run.num_failures == 1
     before = (RunRepository(store.database).get("run-1"), kinds(store))
     assert RunRepository(store.database).beat([old]) == ()
-    assert not RunRepository(store.database).event(old, "warning", "Hm.")
+    assert not RunRepository(store.database).event(old, NewEvent("warning", "Hm."))
     assert not RunRepository(store.database).finish(old, "succeeded", "Done.")
     assert not RunRepository(store.database).requeue(old, "retry", "Again.")
     assert (RunRepository(store.database).get("run-1"), kinds(store)) == before
@@ -86,7 +87,7 @@ def test_a_lost_lease_writes_nothing(store: Home) -> None:
 
 def test_the_end_of_a_run_is_written_whole(store: Home) -> None:
     claim = claimed(store)
-    assert RunRepository(store.database).event(claim.lease, "started", "Started.", {"pid": 12})
+    assert RunRepository(store.database).event(claim.lease, NewEvent("started", "Started.", {"pid": 12}))
     assert RunRepository(store.database).finish(
         claim.lease, "succeeded", "Done.", exit_code=0, figures=FIGURES
     )
@@ -107,7 +108,7 @@ def test_a_resume_clears_the_failure(store: Home) -> None:
     assert (run.status, run.failure, run.exit_code, run.finished_at) == ("queued", None, None, None)
     again = RunRepository(store.database).claim("worker-b", ANY_SLOT)
     assert again is not None
-    assert again.attempt == 2
+    assert again.run.num_attempts == 2
     assert again.run.started_at == claim.run.started_at
 
 
@@ -215,14 +216,12 @@ def test_workers_are_known_until_they_are_forgotten(store: Home) -> None:
     worker = make_worker(slots=(Slot(device="gpu", index=1), Slot(device="cpu")))
     WorkerRepository(store.database).register(worker)
     assert WorkerRepository(store.database).list() == (worker,)
-    assert WorkerRepository(store.database).get("worker-a") == worker
     assert WorkerRepository(store.database).beat("worker-a")
     assert WorkerRepository(store.database).set_status("worker-a", "draining")
-    seen = WorkerRepository(store.database).get("worker-a")
-    assert seen is not None
+    (seen,) = WorkerRepository(store.database).list()
     assert (seen.beats, seen.status) == (1, "draining")
     assert seen.last_seen_at > worker.last_seen_at
     WorkerRepository(store.database).register(worker)
     WorkerRepository(store.database).forget("worker-a")
-    assert WorkerRepository(store.database).get("worker-a") is None
+    assert WorkerRepository(store.database).list() == ()
     assert not WorkerRepository(store.database).beat("worker-a")

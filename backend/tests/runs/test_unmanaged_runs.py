@@ -19,7 +19,7 @@ from tunix_rt.runs.files import JobDir
 from tunix_rt.runs.service import get_run
 from tunix_rt.runs.store.repository import RunRepository
 from tunix_rt.runs.types import RunFilter
-from tunix_rt.runs.unmanaged import UnmanagedRuns
+from tunix_rt.runs.unmanaged import UnmanagedRuns, refreshed_runs
 
 
 def statuses(store: Home) -> dict[str, str]:
@@ -62,7 +62,7 @@ def test_a_run_is_running_while_its_directory_is_locked(store: Home) -> None:
         assert RunRepository(store.database).get("by-hand").created_at == NOON
         assert RunRepository(store.database).leases() == ()
         with pytest.raises(ConflictError, match="outside the queue"):
-            service.cancel(store, "by-hand")
+            refreshed_runs(store).cancel("by-hand")
         with pytest.raises(ConflictError, match="Ctrl-C"):
             service.remove(store, "by-hand")
     assert statuses(store) == {"by-hand": "failed"}

@@ -24,7 +24,6 @@ def make_job(directory: Path, program: str, *, grace_s: float = PATIENCE_S, atte
     job_dir, run_dir = JobDir(directory / "jobs" / "run"), RunDir(directory / "runs" / "run")
     run_dir.path.mkdir(parents=True, exist_ok=True)
     return Job(
-        run_id="run",
         attempt=attempt,
         command=("-S", "-c", program),
         environment={"RUN": str(run_dir.path)},

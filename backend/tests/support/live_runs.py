@@ -13,6 +13,7 @@ from tunix_rt.engines.training.types import RunStatus
 from tunix_rt.runs.files import JobDir
 from tunix_rt.runs.live import Cursor, LiveMessage, RunReader, RunWatch
 from tunix_rt.runs.store.repository import RunRepository
+from tunix_rt.runs.store.rows import NewEvent
 
 
 class WrittenRun:
@@ -46,7 +47,7 @@ class WrittenRun:
         keep_json_lines(self.run_dir.events, lambda line: True)
 
     def note(self, message: str) -> None:
-        assert RunRepository(self._store.database).event(self._lease, "warning", message)
+        assert RunRepository(self._store.database).event(self._lease, NewEvent("warning", message))
 
     def finish(self, status: RunStatus = "succeeded") -> None:
         assert RunRepository(self._store.database).finish(self._lease, status, "It ended.", exit_code=0)

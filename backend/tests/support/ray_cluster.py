@@ -91,7 +91,6 @@ class Office:
         job_dir.path.mkdir(parents=True, exist_ok=True)
         job_dir.recipe.write_text(recipe, encoding="utf-8")
         return Job(
-            run_id=run_id,
             attempt=attempt,
             command=(*command, str(run_dir.path)),
             environment={

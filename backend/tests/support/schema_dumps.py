@@ -32,6 +32,7 @@ from tunix_rt.evaluation.store import EvaluationRepository
 from tunix_rt.models.store import ModelRepository
 from tunix_rt.models.types import ModelReference, NewModel
 from tunix_rt.runs.store.repository import RunRepository
+from tunix_rt.runs.store.rows import NewEvent
 from tunix_rt.runs.store.workers import FlagRepository, WorkerRepository
 from tunix_rt.serving.store import PreferenceRepository
 from tunix_rt.serving.types import Preference
@@ -119,7 +120,9 @@ def fill(store: Home, revision: str) -> None:
 def _fill_queue(store: Home) -> None:
     WorkerRepository(store.database).register(make_worker())
     claim = claimed(store, "taken")
-    RunRepository(store.database).event(claim.lease, "started", "The engine has begun.", {"attempt": 1})
+    RunRepository(store.database).event(
+        claim.lease, NewEvent("started", "The engine has begun.", {"attempt": 1})
+    )
     queued(store, "waiting", priority=5)
     FlagRepository(store.database).set_queue_paused(True)
 

@@ -8,7 +8,7 @@ import typer
 from tunix_rt.base.errors import DeviceError, DoesNotFitError, TunixRTError
 from tunix_rt.base.files.atomic import write_atomically
 from tunix_rt.base.settings import load_settings
-from tunix_rt.base.terminal.options import JsonFlag, RecipeFile, recipe_file
+from tunix_rt.base.terminal.options import JsonFlag, RecipeFile, Set, SmokeSteps, recipe_file
 from tunix_rt.base.terminal.output import counted, err, print_json, print_table, say
 from tunix_rt.engines.planning.service import PlanProgress
 from tunix_rt.engines.planning.targets import LOCAL
@@ -17,7 +17,7 @@ from tunix_rt.kaggle.kernels import pull_kernel, push_kernel
 from tunix_rt.kaggle.notebook import NotebookRequest, WrittenNotebook, write_notebook
 from tunix_rt.kaggle.preflight import CheckName, PreflightRequest, run_preflight
 from tunix_rt.kaggle.session import DEFAULT_HOURS, MACHINES
-from tunix_rt.runs.commands.train import SmokeSteps, resolve
+from tunix_rt.runs.commands.train import resolve
 
 
 def print_written(file: Path, written: WrittenNotebook, *, as_json: bool) -> None:
@@ -48,10 +48,6 @@ On = Annotated[
     str, typer.Option("--on", metavar="TARGET", help=f"Accelerator; one of: {', '.join(MACHINES)}.")
 ]
 Hours = Annotated[float, typer.Option(help="Length of a session in hours.")]
-Set = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the recipe; repeatable."),
-]
 Fast = Annotated[bool, typer.Option("--fast", help="Use the estimate only, without a compiler.")]
 Kernel = Annotated[str, typer.Argument(metavar="OWNER/SLUG", help="The notebook's address on Kaggle.")]
 

@@ -12,7 +12,7 @@ from tunix_rt.base.files.atomic import storage_errors
 from tunix_rt.base.home import Home
 from tunix_rt.base.records import Count, Record
 from tunix_rt.engines.training.run_dir import RunDir, read_manifest
-from tunix_rt.runs.live import find_run_state
+from tunix_rt.runs.unmanaged import refreshed_runs
 
 
 class Artifact(Record):
@@ -70,7 +70,7 @@ def open_artifact(home: Home, run_id: str, path: str) -> BinaryIO:
 
 
 def _directory(home: Home, run_id: str) -> RunDir:
-    find_run_state(home, run_id)
+    refreshed_runs(home).status_of(run_id)
     return RunDir(home.settings.runs_dir / run_id)
 
 
@@ -82,17 +82,14 @@ def _artifacts(directory: Path, hashes: dict[str, str]) -> Iterator[Artifact]:
             # Files that are removed during the listing are left out.
             with suppress(FileNotFoundError):
                 if (found := _inside(directory, path)) is not None:
-                    yield _artifact(path, found.stat(), hashes.get(path))
-
-
-def _artifact(path: str, status: os.stat_result, sha256: str | None) -> Artifact:
-    return Artifact(
-        name=PurePosixPath(path).name,
-        path=path,
-        size=status.st_size,
-        modified_at=datetime.fromtimestamp(status.st_mtime, UTC),
-        sha256=sha256,
-    )
+                    status = found.stat()
+                    yield Artifact(
+                        name=name,
+                        path=path,
+                        size=status.st_size,
+                        modified_at=datetime.fromtimestamp(status.st_mtime, UTC),
+                        sha256=hashes.get(path),
+                    )
 
 
 def _inside(directory: Path, path: str) -> Path | None:
@@ -124,28 +121,19 @@ def metrics_array(home: Home, run_id: str) -> Iterator[bytes]:
     Raises:
         NotFoundError: There is no such run.
     """
-    find_run_state(home, run_id)
-    return _array(RunDir(home.settings.runs_dir / run_id).metrics)
+    return _array(_directory(home, run_id).metrics)
 
 
 def _array(path: Path) -> Iterator[bytes]:
     chunk, torn, has_lines = b"[", b"", False
-    for block in _blocks(path):
-        whole, newline, torn = (torn + block).rpartition(b"\n")
-        if newline and has_lines:
-            yield chunk
-            chunk = b",\n"
-        if newline:
-            chunk += whole.replace(b"\n", b",\n")
-            has_lines = True
+    # A run that has not started has no metrics.
+    with storage_errors("reading the metrics"), suppress(FileNotFoundError), path.open("rb") as file:
+        while block := file.read(_BLOCK_BYTES):
+            whole, newline, torn = (torn + block).rpartition(b"\n")
+            if newline and has_lines:
+                yield chunk
+                chunk = b",\n"
+            if newline:
+                chunk += whole.replace(b"\n", b",\n")
+                has_lines = True
     yield chunk + b"]"
-
-
-def _blocks(path: Path) -> Iterator[bytes]:
-    with storage_errors("reading the metrics"):
-        try:
-            with path.open("rb") as file:
-                while block := file.read(_BLOCK_BYTES):
-                    yield block
-        except FileNotFoundError:
-            return  # the run has not started

@@ -9,15 +9,12 @@ jobs/<run_id>/exit.json     how that attempt ended, written when no process of i
 """
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 from pydantic import ValidationError
 
-from tunix_rt.base.errors import StorageError, TunixRTError
+from tunix_rt.base.errors import StorageError, TunixRTError, error_fields
 from tunix_rt.base.files.atomic import storage_errors, write_json_atomically
 from tunix_rt.base.files.locks import is_locked, lock
 from tunix_rt.base.records import Record
@@ -65,59 +62,28 @@ class ExitRecord(Record):
     """Whether it did not stop in time and was killed."""
 
 
-class ErrorRecord(Record):
+class ErrorRecord(RunFailure):
     """The error with which the command line of a child ended."""
 
-    code: str
-    detail: str
-    next_step: str
     exit_code: int
 
 
-@dataclass(frozen=True)
 class JobDir:
-    """The paths of one run's job."""
+    """The paths of one run's job, which are described above, and its records."""
 
-    path: Path
-
-    @property
-    def run_id(self) -> str:
-        """The run's id: the name of the directory."""
-        return self.path.name
-
-    @property
-    def recipe(self) -> Path:
-        """The resolved recipe for the engine."""
-        return self.path / JOB_RECIPE_FILE
-
-    @property
-    def output(self) -> Path:
-        """The output of its processes."""
-        return self.path / "output.log"
-
-    @property
-    def attempt(self) -> Path:
-        """Where the newest attempt began."""
-        return self.path / "attempt.json"
-
-    @property
-    def child(self) -> Path:
-        """The supervisor of the newest attempt."""
-        return self.path / "child.json"
-
-    @property
-    def error(self) -> Path:
-        """The error of the newest child."""
-        return self.path / "error.json"
-
-    @property
-    def exit(self) -> Path:
-        """How the newest attempt ended."""
-        return self.path / "exit.json"
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.run_id = path.name
+        self.recipe = path / JOB_RECIPE_FILE
+        self.output = path / "output.log"
+        self.attempt = path / "attempt.json"
+        self.child = path / "child.json"
+        self.error = path / "error.json"
+        self.exit = path / "exit.json"
 
     def read_attempt(self) -> AttemptRecord | None:
         """Where the newest attempt began; None before the first."""
-        return _read(self.attempt, AttemptRecord)
+        return read_record(self.attempt, AttemptRecord)
 
     def write_attempt(self, record: AttemptRecord) -> None:
         """Record where an attempt begins.
@@ -129,19 +95,17 @@ class JobDir:
 
     def read_child(self) -> ChildRecord | None:
         """The newest attempt; None before the first, and while an attempt starts."""
-        return _read(self.child, ChildRecord)
+        return read_record(self.child, ChildRecord)
 
     def read_exit(self, mark: str) -> ExitRecord | None:
         """How the processes with this mark ended; None if that is not recorded."""
-        record = _read(self.exit, ExitRecord)
+        record = read_record(self.exit, ExitRecord)
         return record if record is not None and record.mark == mark else None
 
     def read_error(self) -> RunFailure | None:
         """The error that the newest child wrote; None if it wrote none."""
-        error = _read(self.error, ErrorRecord)
-        if error is None:
-            return None
-        return RunFailure(code=error.code, detail=error.detail, next_step=error.next_step)
+        error = read_record(self.error, ErrorRecord)
+        return None if error is None else RunFailure(**error.model_dump(exclude={"exit_code"}))
 
     def write_error(self, error: TunixRTError) -> None:
         """Write an error as a child does.
@@ -149,48 +113,33 @@ class JobDir:
         Raises:
             StorageError: The disk is full or not writable.
         """
-        record = ErrorRecord(
-            code=error.code, detail=error.detail, next_step=error.next_step, exit_code=error.exit_code
-        )
-        write_json_atomically(self.error, record.to_json(), what="writing the error of a run")
+        record = error_fields(error) | {"exit_code": error.exit_code}
+        write_json_atomically(self.error, record, what="writing the error of a run")
 
-    def open_output(self) -> BinaryIO:
+    def open_output(self, *, is_exclusive: bool = False) -> BinaryIO:
         """Open the output for appending, at the start of a line.
 
-        Raises:
-            StorageError: The disk is full or not writable.
-        """
-        file = self._open_output_file()
-        self._end_line(file)
-        return file
-
-    @contextmanager
-    def held_output(self) -> Iterator[BinaryIO]:
-        """Open and lock the output for the processes of one attempt: no other attempt can open it meanwhile.
-
-        The processes inherit the lock with the file and keep it, whatever happens to this process.
+        Args:
+            is_exclusive: Lock it for the processes of one attempt: no other attempt can lock it meanwhile.
+                They inherit the lock with the file and keep it, whatever happens to this process.
 
         Raises:
-            StorageError: As for `open_output`; or a process of another attempt is alive.
+            StorageError: The disk is full or not writable; or a process of another attempt is alive.
         """
-        with self._open_output_file() as file:
-            if not lock(file.fileno()):
+        with storage_errors("opening the output of a run"):
+            self.path.mkdir(parents=True, exist_ok=True)
+            file = self.output.open("a+b", buffering=0)
+            if is_exclusive and not lock(file.fileno()):
+                file.close()
                 raise still_running(self.run_id)
-            self._end_line(file)
-            yield file
+            num_bytes = os.fstat(file.fileno()).st_size
+            if num_bytes and os.pread(file.fileno(), 1, num_bytes - 1) != b"\n":
+                file.write(b"\n")
+            return file
 
     def is_output_held(self) -> bool:
         """Whether a process of any attempt is alive."""
         return is_locked(self.output)
-
-    def _open_output_file(self) -> BinaryIO:
-        with storage_errors("opening the output of a run"):
-            self.path.mkdir(parents=True, exist_ok=True)
-            return self.output.open("ab", buffering=0)
-
-    def _end_line(self, file: BinaryIO) -> None:
-        if not _ends_with_newline(self.output):
-            file.write(b"\n")
 
     def output_tail(self, num_bytes: int = _TAIL_BYTES) -> str:
         """The end of the output as text; bytes that are not UTF-8 are replaced."""
@@ -211,15 +160,8 @@ def still_running(run_id: str) -> StorageError:
     )
 
 
-def _ends_with_newline(path: Path) -> bool:
-    with path.open("rb") as file:
-        if file.seek(0, os.SEEK_END) == 0:
-            return True
-        file.seek(-1, os.SEEK_END)
-        return file.read(1) == b"\n"
-
-
-def _read(path: Path, kind: type[_Record]) -> _Record | None:
+def read_record(path: Path, kind: type[_Record]) -> _Record | None:
+    """The record in a file; None if there is none, or the file is damaged."""
     try:
         return kind.model_validate_json(path.read_bytes())
     except (FileNotFoundError, ValidationError):

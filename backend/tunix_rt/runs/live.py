@@ -19,6 +19,7 @@ import re
 import threading
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -26,7 +27,6 @@ from tunix_rt.base.errors import InvalidInputError, NotFoundError, StorageError
 from tunix_rt.base.files.atomic import storage_errors
 from tunix_rt.base.home import Home
 from tunix_rt.base.records import Record
-from tunix_rt.base.settings import Settings
 from tunix_rt.engines.training.run_dir import RunDir
 from tunix_rt.engines.training.types import RunStatus
 from tunix_rt.runs.files import JobDir
@@ -38,7 +38,6 @@ from tunix_rt.runs.types import (
     LiveSource,
     LogChunk,
     Rewind,
-    RunState,
     ServiceEvent,
     StatusMessage,
 )
@@ -77,7 +76,10 @@ class GrowingFile:
             before = (self.num_bytes, self.version)
             self._reopen()
             if self._descriptor is not None:
-                self._measure(os.fstat(self._descriptor).st_size)
+                num_bytes = os.fstat(self._descriptor).st_size
+                if num_bytes < self.num_bytes:
+                    self._cuts.append(0)  # truncated in place: its content is new
+                self.num_bytes = num_bytes
             return before != (self.num_bytes, self.version)
 
     def read(self, offset: int, max_bytes: int) -> bytes:
@@ -138,11 +140,6 @@ class GrowingFile:
             os.close(self._descriptor)
             self._descriptor, self.num_bytes = found, os.fstat(found).st_size
 
-    def _measure(self, num_bytes: int) -> None:
-        if num_bytes < self.num_bytes:
-            self._cuts.append(0)  # truncated in place: its content is new
-        self.num_bytes = num_bytes
-
 
 def _common_lines(old: int, new: int, num_bytes: int) -> int:
     """The length of the whole lines that both files begin with, within `num_bytes` of the old one."""
@@ -150,20 +147,13 @@ def _common_lines(old: int, new: int, num_bytes: int) -> int:
     for start in range(0, num_bytes, _BLOCK_BYTES):
         size = min(_BLOCK_BYTES, num_bytes - start)
         left, right = os.pread(old, size, start), os.pread(new, size, start)
-        same = left == right
-        shared = left if same else left[: _num_equal(left, right)]
+        same = takewhile(lambda pair: pair[0] == pair[1], zip(left, right, strict=False))
+        shared = left if left == right else bytes(one for one, _ in same)
         newline = shared.rfind(b"\n")
         common = start + newline + 1 if newline >= 0 else common
-        if not same:
+        if left != right:
             break
     return common
-
-
-def _num_equal(left: bytes, right: bytes) -> int:
-    return next(
-        (index for index, (one, other) in enumerate(zip(left, right, strict=False)) if one != other),
-        min(len(left), len(right)),
-    )
 
 
 _CURSOR = re.compile(r"(\d{1,15})-(\d{1,15})\.([0-9a-f]{12})?-(\d{1,15})\.([0-9a-f]{12})?-(\d{1,15})", re.A)
@@ -247,7 +237,9 @@ class RunWatch:
         self.service_events: list[ServiceEvent] = []
         self.events = GrowingFile(self._run_dir.events)
         self.metrics = GrowingFile(self._run_dir.metrics)
-        self.log = GrowingFile(log_file(home.settings, run_id))
+        job = JobDir(home.settings.jobs_dir / run_id)
+        # An unmanaged run has its own log.
+        self.log = GrowingFile(job.output if job.path.is_dir() else self._run_dir.log)
         self.status: RunStatus = "queued"
         self.is_over = False
         """Whether the run has ended. The files were refreshed afterwards and will not grow."""
@@ -272,7 +264,7 @@ class RunWatch:
                 file.close()
 
     def _read_database(self) -> tuple[RunStatus, Sequence[ServiceEvent]]:
-        status, num_events = find_run_state(self._home, self.run_id)
+        status, num_events = refreshed_runs(self._home).status_of(self.run_id)
         if num_events <= len(self.service_events):
             return status, ()
         return status, RunRepository(self._home.database).events(
@@ -293,17 +285,6 @@ class RunWatch:
     def _refresh_files(self) -> bool:
         # A list: any() of a generator would stop at the first that has grown.
         return any([file.refresh() for file in (self.events, self.metrics, self.log)])
-
-
-def find_run_state(home: Home, run_id: str) -> RunState:
-    """The status and number of events of a run, managed or not; or NotFoundError."""
-    return refreshed_runs(home).status_of(run_id)
-
-
-def log_file(settings: Settings, run_id: str) -> Path:
-    """The output of a run; an unmanaged run has its own log."""
-    job = JobDir(settings.jobs_dir / run_id)
-    return job.output if job.path.is_dir() else RunDir(settings.runs_dir / run_id).log
 
 
 CHUNK_BYTES = 64 * 1024
@@ -352,36 +333,34 @@ class RunReader:
 
     def _read(self, source: LiveSource) -> Iterator[LiveMessage]:
         if source == "service":
-            return self._read_service()
-        return self._read_log() if source == "log" else self._read_lines(source)
-
-    def _read_service(self) -> Iterator[LiveMessage]:
-        for event in self._watch.service_events[self.cursor.num_service_events :]:
-            self.cursor = replace(self.cursor, num_service_events=event.sequence + 1)
-            yield self._message("service", event)
+            for event in self._watch.service_events[self.cursor.num_service_events :]:
+                self.cursor = replace(self.cursor, num_service_events=event.sequence + 1)
+                yield self._message("service", event)
+        elif source == "log":
+            offset = min(self.cursor.log, self._watch.log.num_bytes)
+            chunk = log_chunk(self._watch.log, offset, is_over=self._watch.is_over)
+            if chunk is not None:
+                self.cursor = replace(self.cursor, log=chunk.seq)
+                yield self._message("log", chunk)
+        else:
+            yield from self._read_lines(source)
 
     def _read_lines(self, source: Literal["events", "metrics"]) -> Iterator[LiveMessage]:
         lines = self._lines[source]
         before = getattr(self.cursor, source)
         position = lines.last_valid(before)
         if position != before:
-            position = (
-                position if source == "metrics" else LinePosition()
-            )  # events have no step to go back to
+            if source == "events":
+                position = LinePosition()  # events have no step to go back to
             self._move(source, position)
-            yield self._message("rewind", Rewind(source=source, step=lines.step_before(position)))
+            # The step of the last line that is still valid; 0 if there is none.
+            last = lines.file.line_before(position.offset) or b"{}"
+            yield self._message("rewind", Rewind(source=source, step=json.loads(last).get("step", 0)))
         for line in lines.after(position):
             position = LinePosition(position.offset + len(line), mark_of(line))
             self._move(source, position)
             kind: LiveKind = "event" if source == "events" else "metrics"
             yield LiveMessage(kind, line.decode("utf-8", "replace").rstrip("\n"), self.cursor)
-
-    def _read_log(self) -> Iterator[LiveMessage]:
-        offset = min(self.cursor.log, self._watch.log.num_bytes)
-        chunk = log_chunk(self._watch.log, offset, is_over=self._watch.is_over)
-        if chunk is not None:
-            self.cursor = replace(self.cursor, log=chunk.seq)
-            yield self._message("log", chunk)
 
     def _move(self, source: Literal["events", "metrics"], position: LinePosition) -> None:
         if source == "events":
@@ -397,33 +376,25 @@ class _Lines:
     """A file of JSON lines, as read by one viewer."""
 
     def __init__(self, file: GrowingFile) -> None:
-        self._file = file
+        self.file = file
         self._version: int | None = None
 
     def last_valid(self, position: LinePosition) -> LinePosition:
         """The same position, or an earlier one if the lines before it are no longer those that were sent."""
-        version, self._version = self._version, self._file.version
-        if version is None:  # the viewer has reconnected: the mark identifies its last line
-            offset = (
-                position.offset if mark_of(self._file.line_before(position.offset)) == position.mark else 0
-            )
-        else:
-            offset = self._file.valid_prefix(position.offset, version)
-        return (
-            position
-            if offset == position.offset
-            else LinePosition(offset, mark_of(self._file.line_before(offset)))
-        )
-
-    def step_before(self, position: LinePosition) -> int:
-        """The step of the last line that is still valid; 0 if there is none."""
-        line = self._file.line_before(position.offset)
-        return int(json.loads(line).get("step", 0)) if line else 0
+        version, self._version = self._version, self.file.version
+        if version is not None:
+            offset = self.file.valid_prefix(position.offset, version)
+        else:  # the viewer has reconnected: the mark identifies its last line
+            is_same = mark_of(self.file.line_before(position.offset)) == position.mark
+            offset = position.offset if is_same else 0
+        if offset == position.offset:
+            return position
+        return LinePosition(offset, mark_of(self.file.line_before(offset)))
 
     def after(self, position: LinePosition) -> list[bytes]:
         """The next whole lines. A line longer than a chunk comes alone."""
         num_bytes = CHUNK_BYTES
-        while b"\n" not in (block := self._file.read(position.offset, num_bytes)):
+        while b"\n" not in (block := self.file.read(position.offset, num_bytes)):
             if len(block) < num_bytes:
                 return []  # its end is not written yet
             num_bytes *= 2

@@ -16,7 +16,7 @@ from tunix_rt.base.settings import Settings
 from tunix_rt.datasets.service import get_dataset, iter_rows
 from tunix_rt.datasets.types import KEY_PATTERN
 from tunix_rt.engines.planning.service import PlanOptions
-from tunix_rt.engines.planning.targets import CPU, LOCAL, TARGETS, Target, find_target
+from tunix_rt.engines.planning.targets import CPU, LOCAL, TARGETS, find_target
 from tunix_rt.engines.select import this_machine
 from tunix_rt.engines.types import Platform
 from tunix_rt.recipes.keys import leaf_keys
@@ -26,8 +26,6 @@ from tunix_rt.runs.types import PlanRequest, RunPreview
 from tunix_rt.traces.export import export_lines
 from tunix_rt.traces.store import TraceRepository
 from tunix_rt.traces.types import StoredTrace
-
-_HERE = (LOCAL, CPU)
 
 
 class PlanTarget(Record):
@@ -53,21 +51,13 @@ class TargetList(Record):
 
 def list_targets() -> TargetList:
     """The targets of plans, this machine first."""
-    here = (_plan_target(find_target(name), is_here=True) for name in _HERE)
-    known = (_plan_target(target, is_here=False) for target in TARGETS.values())
-    return TargetList(data=(*here, *known))
-
-
-def _plan_target(target: Target, *, is_here: bool) -> PlanTarget:
-    return PlanTarget(
-        name=target.name,
-        description=target.description,
-        platform=target.platform,
-        num_devices=target.num_devices,
-        memory_bytes=target.memory_bytes,
-        memory_source=target.memory_source,
-        is_here=is_here,
-        notes=target.notes,
+    here = tuple(find_target(name) for name in (LOCAL, CPU))
+    names = PlanTarget.model_fields.keys() - {"is_here"}
+    return TargetList(
+        data=tuple(
+            PlanTarget(**{name: getattr(target, name) for name in names}, is_here=target in here)
+            for target in (*here, *TARGETS.values())
+        )
     )
 
 
@@ -220,14 +210,11 @@ def sft_lines(home: Home, request: SftExport) -> Iterator[str]:
     Raises:
         NotFoundError: The dataset or a trace does not exist.
     """
-    return export_lines(islice(_rows(home, request), request.limit), FORMAT)
-
-
-def _rows(home: Home, request: SftExport) -> Iterator[StoredTrace]:
-    if request.dataset_key is None:
-        return map(TraceRepository(home.database).get, request.trace_ids)
-    get_dataset(home.settings.datasets_dir, request.dataset_key)
-    return iter_rows(home.settings.datasets_dir, request.dataset_key, None)
+    rows: Iterator[StoredTrace] = map(TraceRepository(home.database).get, request.trace_ids)
+    if request.dataset_key is not None:
+        get_dataset(home.settings.datasets_dir, request.dataset_key)
+        rows = iter_rows(home.settings.datasets_dir, request.dataset_key, None)
+    return export_lines(islice(rows, request.limit), FORMAT)
 
 
 def sft_recipe(settings: Settings, request: SftManifest) -> SftRecipe:
@@ -237,19 +224,8 @@ def sft_recipe(settings: Settings, request: SftManifest) -> SftRecipe:
         NotFoundError: There is no such dataset.
     """
     get_dataset(settings.datasets_dir, request.dataset_key)
-    values = _recipe_values(request)
-    resolve_recipe(values)
-    return SftRecipe(
-        manifest_yaml=yaml.safe_dump(values, sort_keys=False, allow_unicode=True),
-        dataset_key=request.dataset_key,
-        model_id=request.model_id,
-        message="Submit it to /api/tunix/runs as `recipe`, or save it and run: tunix-rt train FILE",
-    )
-
-
-def _recipe_values(request: SftManifest) -> dict[str, Any]:
     is_built_in = request.model_id in shipped_model_names()
-    return {
+    values: dict[str, Any] = {
         "model": {"name": request.model_id, **({"weights": "random"} if is_built_in else {})},
         "data": {"dataset": request.dataset_key, "row_length": request.max_seq_length},
         "training": {
@@ -259,3 +235,10 @@ def _recipe_values(request: SftManifest) -> dict[str, Any]:
             "optimizer": {"name": "adamw", "weight_decay": request.weight_decay},
         },
     }
+    resolve_recipe(values)
+    return SftRecipe(
+        manifest_yaml=yaml.safe_dump(values, sort_keys=False, allow_unicode=True),
+        dataset_key=request.dataset_key,
+        model_id=request.model_id,
+        message="Submit it to /api/tunix/runs as `recipe`, or save it and run: tunix-rt train FILE",
+    )

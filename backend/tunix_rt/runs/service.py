@@ -5,10 +5,10 @@ import math
 import os
 import secrets
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import BinaryIO
 
 from pydantic import BaseModel, ConfigDict
 
@@ -94,7 +94,7 @@ def get_run(home: Home, run_id: str) -> RunDetail:
 def get_times(home: Home, run_id: str) -> RunTimes:
     """The status and times of a run, or NotFoundError."""
     run = refreshed_runs(home).summary(run_id)
-    return RunTimes.model_validate({name: getattr(run, name) for name in RunTimes.model_fields})
+    return RunTimes.model_validate(run, from_attributes=True)
 
 
 def find_run_id(home: Home, part: str) -> str:
@@ -116,16 +116,6 @@ def find_run_id(home: Home, part: str) -> str:
     raise InvalidInputError(f"{part!r} matches several runs: {shown}.", next_step="Type more of the id.")
 
 
-def list_events(home: Home, run_id: str, *, after: int = -1) -> RunEventList:
-    """The events of a run with a higher sequence than `after`, or NotFoundError."""
-    return RunEventList(data=refreshed_runs(home).events(run_id, after=after))
-
-
-def list_workers(home: Home) -> WorkerList:
-    """Every known worker, newest first."""
-    return WorkerList(data=WorkerRepository(home.database).list())
-
-
 def queue_state(home: Home) -> QueueState:
     """The state of the queue."""
     return QueueState(
@@ -134,26 +124,6 @@ def queue_state(home: Home) -> QueueState:
         num_held=RunRepository(home.database).num_held(),
         workers=WorkerRepository(home.database).list(),
     )
-
-
-def cancel(home: Home, run_id: str) -> RunDetail:
-    """Cancel a queued run at once, or ask a running one to stop.
-
-    Raises:
-        NotFoundError: There is no such run.
-        ConflictError: It has ended, or is unmanaged.
-    """
-    return refreshed_runs(home).cancel(run_id)
-
-
-def pause(home: Home, run_id: str) -> RunDetail:
-    """Hold a run until it is resumed; a running one stops with a checkpoint.
-
-    Raises:
-        NotFoundError: There is no such run.
-        ConflictError: It has ended, or is unmanaged.
-    """
-    return refreshed_runs(home).pause(run_id)
 
 
 def resume(home: Home, run_id: str) -> RunDetail:
@@ -166,35 +136,20 @@ def resume(home: Home, run_id: str) -> RunDetail:
     run = get_run(home, run_id)
     job_dir = JobDir(home.settings.jobs_dir / run_id)
     if not job_dir.recipe.is_file():
-        _require_dataset(run)
+        data = run.recipe.get("data")
+        if not isinstance(data, dict) or data.get("dataset") is None:
+            raise ConflictError(
+                f"The run {run.run_id} was trained on the file {run.dataset}, which the queue cannot read.",
+                next_step="Run the command that started it again, with --resume and the same --output.",
+            )
         write_recipe(job_dir, run.recipe)
     return RunRepository(home.database).resume(run_id)
 
 
-def set_priority(home: Home, run_id: str, priority: int) -> RunDetail:
-    """Set the priority for the next claim; higher first."""
-    return refreshed_runs(home).set_priority(run_id, priority)
-
-
-def pause_queue(home: Home) -> QueueState:
-    """Stop workers from taking runs; running ones continue."""
-    FlagRepository(home.database).set_queue_paused(True)
+def set_queue_paused(home: Home, is_paused: bool) -> QueueState:
+    """Stop workers from taking runs, or let them continue. Running runs are not affected."""
+    FlagRepository(home.database).set_queue_paused(is_paused)
     return queue_state(home)
-
-
-def resume_queue(home: Home) -> QueueState:
-    """Let workers take runs again."""
-    FlagRepository(home.database).set_queue_paused(False)
-    return queue_state(home)
-
-
-def _require_dataset(run: RunDetail) -> None:
-    data = run.recipe.get("data")
-    if not isinstance(data, dict) or data.get("dataset") is None:
-        raise ConflictError(
-            f"The run {run.run_id} was trained on the file {run.dataset}, which the queue cannot read.",
-            next_step="Run the command that started it again, with --resume and the same --output.",
-        )
 
 
 _REMOVING_PREFIX = ".removing-"
@@ -221,9 +176,13 @@ def remove(home: Home, run_id: str) -> None:
         RunRepository(home.database).remove(run_id)
     _move_aside(job_path)
     if settings.checkpoint_url is not None:
-        _remove_mirror(settings.checkpoint_url, run_id)
+        # Imported here: it needs an optional extra.
+        from tunix_rt.runs.executors.ray.mirror import CheckpointMirror
+
+        CheckpointMirror(settings.checkpoint_url, run_id).remove()
     for directory in (settings.runs_dir, settings.jobs_dir):
-        _delete_removed(directory)
+        for removed in directory.glob(f"{_REMOVING_PREFIX}*"):
+            shutil.rmtree(removed, ignore_errors=True)
 
 
 def _move_aside(path: Path) -> None:
@@ -232,18 +191,6 @@ def _move_aside(path: Path) -> None:
         with storage_errors(f"removing {path.name}"):
             path.rename(path.with_name(f"{_REMOVING_PREFIX}{secrets.token_hex(4)}"))
             sync_directory(path.parent)
-
-
-def _delete_removed(directory: Path) -> None:
-    for path in directory.glob(f"{_REMOVING_PREFIX}*"):
-        shutil.rmtree(path, ignore_errors=True)
-
-
-def _remove_mirror(url: str, run_id: str) -> None:
-    # Imported here: it needs an optional extra.
-    from tunix_rt.runs.executors.ray.mirror import CheckpointMirror
-
-    CheckpointMirror(url, run_id).remove()
 
 
 NUM_POINTS = 48
@@ -272,43 +219,26 @@ def sparklines(home: Home, run_ids: Sequence[str]) -> SparklineList:
 
 
 def _sparkline(home: Home, run_id: str) -> Sparkline:
-    points = dict(_sampled(RunDir(home.settings.runs_dir / run_id).metrics))
+    """Steps and losses at evenly spaced offsets; the file is never read as a whole."""
+    points: dict[int, float] = {}
+    # A run that has not started has no metrics.
+    path = RunDir(home.settings.runs_dir / run_id).metrics
+    with storage_errors("reading the metrics"), suppress(FileNotFoundError), path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        for index in range(NUM_POINTS):
+            offset = size * index // NUM_POINTS
+            file.seek(offset)
+            if offset:
+                file.readline()  # the rest of a line
+            points |= _point(file.readline())
+        tail = max(size - _TAIL_BYTES, 0)
+        file.seek(tail)
+        whole = file.read().splitlines(keepends=True)[1 if tail else 0 :]
+        points |= next(filter(None, map(_point, reversed(whole))), {})
     return Sparkline(run_id=run_id, steps=tuple(points), losses=tuple(points.values()))
 
 
-def _sampled(path: Path) -> Iterator[tuple[int, float]]:
-    """Steps and losses at evenly spaced offsets; the file is never read as a whole."""
-    with storage_errors("reading the metrics"):
-        try:
-            with path.open("rb") as file:
-                yield from _points(file)
-        except FileNotFoundError:
-            return  # the run has not started
-
-
-def _points(file: BinaryIO) -> Iterator[tuple[int, float]]:
-    size = file.seek(0, os.SEEK_END)
-    for index in range(NUM_POINTS):
-        offset = size * index // NUM_POINTS
-        file.seek(offset)
-        if offset:
-            file.readline()  # the rest of a line
-        yield from _point(file.readline())
-    yield from _last_point(file, size)
-
-
-def _last_point(file: BinaryIO, size: int) -> Iterator[tuple[int, float]]:
-    offset = max(size - _TAIL_BYTES, 0)
-    file.seek(offset)
-    whole = file.read().splitlines(keepends=True)[1 if offset else 0 :]
-    for line in reversed(whole):
-        if point := next(_point(line), None):
-            yield point
-            return
-
-
-def _point(line: bytes) -> Iterator[tuple[int, float]]:
-    """The step and the loss of a line; nothing for a torn line or a validation."""
+def _point(line: bytes) -> dict[int, float]:
+    """The loss of a line, by its step; empty for a torn line or a validation."""
     values = json.loads(line) if line.endswith(b"\n") else {}
-    if math.isfinite(values.get("loss", math.nan)):
-        yield values["step"], values["loss"]
+    return {values["step"]: values["loss"]} if math.isfinite(values.get("loss", math.nan)) else {}

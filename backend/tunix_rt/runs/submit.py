@@ -23,7 +23,6 @@ from tunix_rt.datasets.files import dataset_keys
 from tunix_rt.engines.planning.fixes import advice_of
 from tunix_rt.engines.planning.service import PlanOptions, PlanProgress, plan_recipe
 from tunix_rt.engines.planning.targets import CPU, LOCAL, Target, find_target
-from tunix_rt.engines.planning.types import Plan
 from tunix_rt.engines.select import choose_engine, this_machine
 from tunix_rt.engines.training.data import dataset_rows, new_run_dir, smoke_flags
 from tunix_rt.engines.weights.sources import KAGGLE_PREFIX
@@ -96,9 +95,15 @@ def requested_recipe(settings: Settings, request: RunRequest, *, allows_paths: b
         smoke = smoke_flags(requested.resolved.recipe, request.num_smoke_steps, reason="--smoke-steps")
         requested = _resolved(settings, request, flags | smoke)
     if not allows_paths:
-        _refuse_paths(requested.resolved.recipe, _model_names_of_file(settings, request))
+        _refuse_paths(settings, request, requested.resolved.recipe)
     resolved = with_registered_model(settings, requested.resolved)
-    return RequestedRecipe(requested.name, _with_absolute_model(resolved) if allows_paths else resolved)
+    section = resolved.recipe.model
+    if allows_paths and section.name not in shipped_model_names() and Path(section.name).is_dir():
+        # Absolute: a worker runs in another directory.
+        model = section.model_copy(update={"name": str(Path(section.name).absolute())})
+        recipe = resolved.recipe.model_copy(update={"model": model})
+        resolved = resolved.model_copy(update={"recipe": recipe})
+    return RequestedRecipe(requested.name, resolved)
 
 
 def _resolved(settings: Settings, request: RunRequest, flags: dict[str, Flag]) -> RequestedRecipe:
@@ -118,49 +123,26 @@ def named_recipe_path(settings: Settings, recipe: str) -> Path:
     return paths[name]
 
 
-def _with_absolute_model(resolved: ResolvedRecipe) -> ResolvedRecipe:
-    """Make a model path absolute: a worker runs in another directory."""
-    section = resolved.recipe.model
-    if section.name in shipped_model_names() or not Path(section.name).is_dir():
-        return resolved
-    model = section.model_copy(update={"name": str(Path(section.name).absolute())})
-    recipe = resolved.recipe.model_copy(update={"model": model})
-    return resolved.model_copy(update={"recipe": recipe})
-
-
-def _model_names_of_file(settings: Settings, request: RunRequest) -> list[str]:
-    """The model and tokenizer of a recipe file on the server: these may be paths."""
-    if isinstance(request.recipe, dict):
-        return []
-    section = read_values(named_recipe_path(settings, request.recipe)).get("model")
-    return [name for name in section.values() if isinstance(name, str)] if isinstance(section, dict) else []
-
-
-def _refuse_paths(recipe: Recipe, trusted: list[str]) -> None:
-    model = recipe.model
-    if model.name not in trusted:
-        _require_name("model.name", model.name, shipped_model_names())
-    if model.tokenizer is not None and model.tokenizer not in trusted:
-        _require_name("model.tokenizer", model.tokenizer, shipped_tokenizer_names())
-
-
-def _require_name(key: str, name: str, built_in: list[str]) -> None:
-    is_registered = "@" in name or ":" in name
-    if name in built_in or is_hub_id(name) or (is_registered and "/" not in name):
-        return
-    if name.startswith(KAGGLE_PREFIX) and ".." not in name:
-        return
-    raise InvalidInputError(
-        f"{key} {name!r} is not built in, not a hub id and not a registered model.",
-        next_step=f"{did_you_mean(name, built_in)} A directory can be trained from with tunix-rt train or, "
-        "on the server itself, tunix-rt runs submit.",
-    )
-
-
-@dataclass(frozen=True)
-class _Hardware:
-    target: Target | None
-    note: str = ""
+def _refuse_paths(settings: Settings, request: RunRequest, recipe: Recipe) -> None:
+    # The model and the tokenizer of a recipe file on the server may be paths.
+    section = None
+    if isinstance(request.recipe, str):
+        section = read_values(named_recipe_path(settings, request.recipe)).get("model")
+    trusted = section.values() if isinstance(section, dict) else ()
+    for key, name, built_in in (
+        ("model.name", recipe.model.name, shipped_model_names()),
+        ("model.tokenizer", recipe.model.tokenizer, shipped_tokenizer_names()),
+    ):
+        if name is None or name in trusted or name in built_in or is_hub_id(name):
+            continue
+        is_registered = ("@" in name or ":" in name) and "/" not in name
+        if is_registered or (name.startswith(KAGGLE_PREFIX) and ".." not in name):
+            continue
+        raise InvalidInputError(
+            f"{key} {name!r} is not built in, not a hub id and not a registered model.",
+            next_step=f"{did_you_mean(name, built_in)} A directory can be trained from with tunix-rt train "
+            "or, on the server itself, tunix-rt runs submit.",
+        )
 
 
 def prepare(settings: Settings, request: RunRequest, *, allows_paths: bool = False) -> RunPreview:
@@ -181,7 +163,11 @@ def prepare(settings: Settings, request: RunRequest, *, allows_paths: bool = Fal
     require_data(settings, requested.resolved.recipe, request.eval_set)
     preview = preview_of(settings, requested, request, PlanOptions(is_fast=True))
     if preview.plan is not None and not preview.plan.fits and not request.is_forced:
-        raise _refused(preview.plan)
+        raise DoesNotFitError(
+            preview.plan.reason,
+            next_step=f"{advice_of(preview.plan)}`tunix-rt plan` shows the figures by component; --force "
+            "(is_forced) queues it anyway.",
+        )
     return preview
 
 
@@ -191,11 +177,10 @@ def preview_of(
     """What a request resolves to, and its plan, whether it fits or not."""
     recipe = requested.resolved.recipe
     engine = choose_engine(request.engine, request.device, this_machine())
-    hardware = _hardware(request)
-    plan = None
-    if hardware.target is not None:
+    target, plan = _target(request), None
+    if target is not None:
         with_engine = replace(options, engine=engine.name)
-        plan = plan_recipe(settings, recipe, hardware.target, with_engine, PlanProgress())
+        plan = plan_recipe(settings, recipe, target, with_engine, PlanProgress())
     return RunPreview(
         recipe_name=requested.name,
         model=recipe.model.name,
@@ -205,7 +190,7 @@ def preview_of(
         engine_reason=engine.reason,
         recipe=requested.resolved.to_json(),
         plan=plan,
-        notes=(hardware.note,) if hardware.note else (),
+        notes=() if target is not None else ("Not planned: set target to the hardware to plan for.",),
     )
 
 
@@ -227,26 +212,14 @@ def require_data(settings: Settings, recipe: Recipe, eval_set: str | None) -> No
         named_evalset(settings, eval_set)
 
 
-def _hardware(request: RunRequest) -> _Hardware:
+def _target(request: RunRequest) -> Target | None:
+    """The hardware to plan for; None if it is unknown."""
     if request.target is not None:
-        return _Hardware(find_target(request.target))
-    unknown = "Not planned: set target to the hardware to plan for."
+        return find_target(request.target)
     if request.device == "tpu" or request.executor == "ray":
-        return _Hardware(None, unknown)
-    if request.device == "cpu":
-        return _Hardware(find_target(CPU))
-    local = find_target(LOCAL)
-    if request.device == "gpu" and local.platform != "gpu":
-        return _Hardware(None, unknown)
-    return _Hardware(local)
-
-
-def _refused(plan: Plan) -> DoesNotFitError:
-    return DoesNotFitError(
-        plan.reason,
-        next_step=f"{advice_of(plan)}`tunix-rt plan` shows the figures by component; --force (is_forced) "
-        "queues it anyway.",
-    )
+        return None
+    local = find_target(CPU if request.device == "cpu" else LOCAL)
+    return None if request.device == "gpu" and local.platform != "gpu" else local
 
 
 MAX_NAME_CHARS = 64
@@ -281,16 +254,7 @@ def submit(
     job_dir = JobDir(home.settings.jobs_dir / run_id)
     write_recipe(job_dir, preview.recipe)
     # The row comes last: a run in the queue always has its recipe.
-    return RunRepository(home.database).add(_new_run(run_id, request, preview, sweep_id))
-
-
-def write_recipe(job_dir: JobDir, recipe: Mapping[str, JsonValue]) -> None:
-    """Write the resolved recipe for the engine; JSON is YAML too."""
-    write_json_atomically(job_dir.recipe, recipe, what="writing the recipe of a run")
-
-
-def _new_run(run_id: str, request: RunRequest, preview: RunPreview, sweep_id: str | None) -> NewRun:
-    return NewRun(
+    new = NewRun(
         run_id=run_id,
         request=request,
         recipe_name=preview.recipe_name,
@@ -302,3 +266,9 @@ def _new_run(run_id: str, request: RunRequest, preview: RunPreview, sweep_id: st
         recipe=preview.recipe,
         plan=None if preview.plan is None else preview.plan.model_dump(mode="json", exclude_none=True),
     )
+    return RunRepository(home.database).add(new)
+
+
+def write_recipe(job_dir: JobDir, recipe: Mapping[str, JsonValue]) -> None:
+    """Write the resolved recipe for the engine; JSON is YAML too."""
+    write_json_atomically(job_dir.recipe, recipe, what="writing the recipe of a run")

@@ -12,7 +12,7 @@ failed      resumed -> queued, from the last checkpoint
 
 import re
 from datetime import datetime
-from typing import Annotated, Literal, NamedTuple, Self
+from typing import Annotated, Generic, Literal, NamedTuple, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
@@ -21,6 +21,7 @@ from tunix_rt.base.records import Count, Record, Word
 from tunix_rt.engines.planning.types import Plan
 from tunix_rt.engines.training.types import RUN_ID_PATTERN, RunFailure, RunFigures, RunStatus
 
+_Item = TypeVar("_Item")
 FIRST_WAIT_S = 2.0
 GROWTH = 4.0
 BACKOFF_CAP_S = 300.0
@@ -232,8 +233,6 @@ class Claim(Record):
 
     lease: Lease
     run: RunDetail
-    attempt: int
-    """Counts from 1."""
 
 
 ACTIVE: frozenset[RunStatus] = frozenset({"running", "cancelling"})
@@ -334,11 +333,11 @@ class RunFilter(Record):
     """Part of the id, recipe, model or dataset; case is ignored."""
 
 
-class RunPage(Record):
-    """A page of runs, and the number of all that match."""
+class Page(NamedTuple, Generic[_Item]):
+    """A page of runs or tasks, and the number of all that match."""
 
-    data: tuple[Run, ...]
-    total: Count
+    data: tuple[_Item, ...]
+    total: int
 
 
 class RunState(NamedTuple):

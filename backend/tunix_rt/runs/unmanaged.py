@@ -9,15 +9,14 @@ import os
 import re
 import threading
 import time
-from collections.abc import Set
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
-from tunix_rt.base.errors import DataError
+from tunix_rt.base.errors import DataError, error_fields
 from tunix_rt.base.files.jsonl import first_json_line
 from tunix_rt.base.files.locks import is_held
 from tunix_rt.base.home import Home
@@ -42,26 +41,6 @@ _GONE = UnmanagedStatus(
 _PEER_PROCESS = re.compile(r"(.+)-process-\d+")
 
 
-class _Model(BaseModel):
-    name: str
-
-
-class _Data(BaseModel):
-    dataset: str | None = None
-
-
-class _Training(BaseModel):
-    mode: str
-
-
-class _Recipe(BaseModel):
-    """The keys of a resolved recipe that the table shows, whichever version wrote it."""
-
-    model: _Model
-    data: _Data
-    training: _Training
-
-
 class UnmanagedRuns:
     """Brings the unmanaged runs of the home into the database."""
 
@@ -83,21 +62,21 @@ class UnmanagedRuns:
         if time.monotonic() < self._next_refresh_s or not self._refreshing.acquire(blocking=False):
             return
         try:
-            self._add_new()
+            self._unknown = self._unknown_names()
+            if self._unknown:
+                self._known |= self._unknown & self._runs.ids()
+            new = sorted(self._unknown - self._known)
+            for start in range(0, len(new), _BATCH_SIZE):
+                names = new[start : start + _BATCH_SIZE]
+                read = (read_unmanaged_run(RunDir(self._runs_dir / name)) for name in names)
+                found = [run for run in read if run is not None]
+                self._runs.add_unmanaged(found)
+                self._known |= {run.new.run_id for run in found}
             for run_id in self._runs.unmanaged_ids("running"):
                 self.update(run_id)
             self._next_refresh_s = time.monotonic() + self._refresh_every_s
         finally:
             self._refreshing.release()
-
-    def _add_new(self) -> None:
-        self._unknown = self._unknown_names()
-        if not self._unknown:
-            return
-        self._known |= self._unknown & self._runs.ids()
-        new = sorted(self._unknown - self._known)
-        for start in range(0, len(new), _BATCH_SIZE):
-            self._add(new[start : start + _BATCH_SIZE])
 
     def _unknown_names(self) -> frozenset[str]:
         """Directories that are not known runs. They are listed again only if there may be new ones."""
@@ -108,15 +87,17 @@ class UnmanagedRuns:
         if changed_ns == self._seen_ns:
             return self._unknown - self._known
         is_old_enough = time.time_ns() - changed_ns > _MTIME_RESOLUTION_NS
-        unknown = _unknown_names(self._runs_dir, self._known)
+        try:
+            with os.scandir(self._runs_dir) as entries:
+                unknown = [entry for entry in entries if entry.name not in self._known]
+                names = {entry.name for entry in unknown if entry.is_dir(follow_symlinks=False)}
+        except FileNotFoundError:
+            return frozenset()
         self._seen_ns = changed_ns if is_old_enough else None
-        return unknown
-
-    def _add(self, names: list[str]) -> None:
-        read = (read_unmanaged_run(RunDir(self._runs_dir / name)) for name in names)
-        found = [run for run in read if run is not None]
-        self._runs.add_unmanaged(found)
-        self._known |= {run.new.run_id for run in found}
+        # The other processes of a run have directories too.
+        peers = {name: peer[1] for name in names if (peer := _PEER_PROCESS.fullmatch(name))}
+        peers = {name: run for name, run in peers.items() if run in names or run in self._known}
+        return frozenset(name for name in names - peers.keys() if re.fullmatch(RUN_ID_PATTERN, name))
 
     def update(self, run_id: str) -> None:
         """Update the status of an unmanaged run from its directory."""
@@ -140,24 +121,22 @@ def read_unmanaged_run(run_dir: RunDir) -> UnmanagedRun | None:
         manifest = read_manifest(run_dir)
         current = _status(run_dir.run_id, manifest, is_running=is_running)
     except DataError as error:
-        failure = RunFailure(code=error.code, detail=error.detail, next_step=error.next_step)
-        current = UnmanagedStatus(status="failed", failure=failure)
+        current = UnmanagedStatus(status="failed", failure=RunFailure(**error_fields(error)))
     try:
         new = _new_run(run_dir, recipe, manifest)
-    except ValidationError:
+    except (AttributeError, KeyError, TypeError, ValidationError):
         return None  # not a run of Tunix RT
-    return UnmanagedRun(new=new, created_at=_started_at(run_dir), current=current)
+    first = first_json_line(run_dir.events)
+    if first is None:
+        created_at = datetime.fromtimestamp(run_dir.recipe.stat().st_mtime, UTC)
+    else:
+        created_at = datetime.fromisoformat(first["time"])
+    return UnmanagedRun(new=new, created_at=created_at, current=current)
 
 
 def _status(run_id: str, manifest: RunManifest | None, *, is_running: bool) -> UnmanagedStatus:
     if manifest is not None:
-        return UnmanagedStatus(
-            status=manifest.status,
-            finished_at=manifest.finished_at,
-            exit_code=manifest.exit_code,
-            failure=manifest.failure,
-            figures=manifest.figures,
-        )
+        return UnmanagedStatus.model_validate(manifest, from_attributes=True)
     if is_running:
         return UnmanagedStatus(status="running")
     failure = RunFailure(
@@ -169,7 +148,8 @@ def _status(run_id: str, manifest: RunManifest | None, *, is_running: bool) -> U
 
 
 def _new_run(run_dir: RunDir, recipe: dict[str, Any], manifest: RunManifest | None) -> NewRun:
-    read = _Recipe.model_validate(recipe)
+    # The keys that every version has written.
+    model, dataset = recipe["model"]["name"], recipe["data"].get("dataset") or ""
     engine = _json(run_dir.environment).get("engine", "auto")
     name = manifest.recipe if manifest is not None and manifest.recipe else run_dir.run_id
     is_forced = manifest is not None and manifest.is_forced
@@ -177,20 +157,13 @@ def _new_run(run_dir: RunDir, recipe: dict[str, Any], manifest: RunManifest | No
         run_id=run_dir.run_id,
         request=RunRequest.model_validate({"recipe": recipe, "engine": engine, "is_forced": is_forced}),
         recipe_name=name,
-        model=read.model.name,
-        dataset=manifest.dataset if manifest is not None else read.data.dataset or "",
-        mode=read.training.mode,
+        model=model,
+        dataset=dataset if manifest is None else manifest.dataset,
+        mode=recipe["training"]["mode"],
         engine=engine,
         recipe=recipe,
         plan=_json(run_dir.plan) or None,
     )
-
-
-def _started_at(run_dir: RunDir) -> datetime:
-    first = first_json_line(run_dir.events)
-    if first is not None:
-        return datetime.fromisoformat(first["time"])
-    return datetime.fromtimestamp(run_dir.recipe.stat().st_mtime, UTC)
 
 
 def _json(path: Path) -> dict[str, Any]:
@@ -199,23 +172,6 @@ def _json(path: Path) -> dict[str, Any]:
     except (FileNotFoundError, NotADirectoryError, ValueError):
         return {}
     return value if isinstance(value, dict) else {}
-
-
-def _unknown_names(runs_dir: Path, known: Set[str]) -> frozenset[str]:
-    try:
-        with os.scandir(runs_dir) as entries:
-            unknown = [entry for entry in entries if entry.name not in known]
-            names = {entry.name for entry in unknown if entry.is_dir(follow_symlinks=False)}
-    except FileNotFoundError:
-        return frozenset()
-    return frozenset(name for name in names if _is_run_name(name, known, names))
-
-
-def _is_run_name(name: str, *all_names: Set[str]) -> bool:
-    other = _PEER_PROCESS.fullmatch(name)
-    if other is not None and any(other[1] in names for names in all_names):
-        return False
-    return re.fullmatch(RUN_ID_PATTERN, name) is not None
 
 
 _by_home: WeakKeyDictionary[Home, UnmanagedRuns] = WeakKeyDictionary()

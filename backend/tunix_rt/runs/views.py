@@ -1,8 +1,7 @@
 """Runs and training progress in the terminal."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
-from types import TracebackType
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn
@@ -10,7 +9,7 @@ from rich.progress import Progress as Bar
 
 from tunix_rt.base.terminal.output import note, print_json, print_table, say
 from tunix_rt.engines.training.records import Progress, duration_text
-from tunix_rt.engines.training.types import RunFigures, RunManifest
+from tunix_rt.engines.training.types import RunManifest
 from tunix_rt.runs.service import QueueState, RunList
 from tunix_rt.runs.types import TERMINAL, Run, RunDetail, ServiceEvent
 
@@ -23,7 +22,13 @@ def print_runs(page: RunList) -> None:
         say("No runs match. Submit one: tunix-rt runs submit smoke_tiny")
         return
     columns = ("id", "status", "model", "dataset", "steps", "loss")
-    print_table(columns, [_row(run) for run in page.data])
+    rows = []
+    for run in page.data:
+        figures = run.figures
+        steps = None if figures is None else f"{figures.num_steps:,} of {figures.num_planned_steps:,}"
+        loss = None if figures is None or figures.final_loss is None else f"{figures.final_loss:.4f}"
+        rows.append((run.run_id, status_text(run), run.model, run.dataset, steps, loss))
+    print_table(columns, rows)
     note(f"{len(page.data)} of {page.pagination.total}")
 
 
@@ -72,18 +77,6 @@ def status_text(run: Run) -> str:
     return run.status
 
 
-def _row(run: Run) -> tuple[object, ...]:
-    figures = run.figures
-    return (
-        run.run_id,
-        status_text(run),
-        run.model,
-        run.dataset,
-        None if figures is None else f"{figures.num_steps:,} of {figures.num_planned_steps:,}",
-        None if figures is None or figures.final_loss is None else f"{figures.final_loss:.4f}",
-    )
-
-
 def _facts(run: RunDetail) -> Iterator[tuple[str, str]]:
     yield "run", run.run_id
     yield "status", status_text(run)
@@ -103,38 +96,23 @@ def _facts(run: RunDetail) -> Iterator[tuple[str, str]]:
 
 
 def _planned_and_measured(run: RunDetail) -> Iterator[tuple[str, str, str]]:
-    figures = run.figures
-    if run.plan is None and figures is None:
+    plan, figures = run.plan, run.figures
+    if plan is None and figures is None:
         return
-    steps = None if figures is None else figures.num_steps
-    memory = None if figures is None else figures.peak_memory_bytes
+    took_s = None
+    if run.started_at is not None and run.finished_at is not None:
+        took_s = (run.finished_at - run.started_at).total_seconds()
+    steps, memory = (figures.num_steps, figures.peak_memory_bytes) if figures is not None else (None, None)
     whole = " (whole process)" if figures is not None and figures.peak_memory_of == "process" else ""
-    yield "steps", _number(_planned(run, "num_steps")), _number(steps)
-    yield "memory", _memory(_planned(run, "per_device_bytes")), _memory(memory) + whole
-    yield "time", _time(_planned(run, "total_seconds")), _time(_seconds(run))
-
-
-def _planned(run: RunDetail, figure: str) -> float | None:
-    value = None if run.plan is None else run.plan.get(figure)
-    return value if isinstance(value, int | float) else None
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:,}"
-
-
-def _memory(num_bytes: float | None) -> str:
-    return "-" if num_bytes is None else f"{num_bytes / _GIB:.2f} GiB"
-
-
-def _time(seconds: float | None) -> str:
-    return "-" if seconds is None else duration_text(seconds)
-
-
-def _seconds(run: Run) -> float | None:
-    if run.started_at is None or run.finished_at is None:
-        return None
-    return (run.finished_at - run.started_at).total_seconds()
+    rows: tuple[tuple[str, str, float | None, Callable[[float], str], str], ...] = (
+        ("steps", "num_steps", steps, "{:,}".format, ""),
+        ("memory", "per_device_bytes", memory, lambda size: f"{size / _GIB:.2f} GiB", whole),
+        ("time", "total_seconds", took_s, duration_text, ""),
+    )
+    for name, key, measured, text, addition in rows:
+        planned = (plan or {}).get(key)
+        left = text(planned) if isinstance(planned, int | float) else "-"
+        yield name, left, ("-" if measured is None else text(measured)) + addition
 
 
 class TrainingView:
@@ -154,9 +132,7 @@ class TrainingView:
     def __enter__(self) -> "TrainingView":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._bar.stop()
 
     def show_line(self, text: str) -> None:
@@ -191,13 +167,10 @@ def summary(manifest: RunManifest, directory: str) -> str:
         if figures.tokens_per_s is not None:
             mfu = "" if figures.mfu is None else f", {figures.mfu:.1%} MFU"
             lines.append(f"speed      {figures.tokens_per_s:,.0f} tokens/s{mfu}")
-        lines.append(f"memory     {_training_memory(figures)}")
+        used = "used by the whole process" if figures.peak_memory_of == "process" else "used"
+        parts = {"planned for the step": figures.planned_memory_bytes, used: figures.peak_memory_bytes}
+        shown = [f"{size / _GIB:.2f} GiB {what}" for what, size in parts.items() if size is not None]
+        lines.append(f"memory     {', '.join(shown)}")
     seconds = (manifest.finished_at - manifest.started_at).total_seconds()
     lines.append(f"time       {duration_text(seconds)}")
     return "\n".join(lines)
-
-
-def _training_memory(figures: RunFigures) -> str:
-    used = "used by the whole process" if figures.peak_memory_of == "process" else "used"
-    parts = {"planned for the step": figures.planned_memory_bytes, used: figures.peak_memory_bytes}
-    return ", ".join(f"{size / 2**30:.2f} GiB {what}" for what, size in parts.items() if size is not None)

@@ -22,10 +22,10 @@ from tunix_rt.base.records import flat
 from tunix_rt.engines.training.run_dir import RunDir
 from tunix_rt.engines.training.types import RunFailure, RunStatus
 from tunix_rt.evaluation.store import EvaluationRepository
-from tunix_rt.runs.service import cancel
 from tunix_rt.runs.store.repository import RunRepository
 from tunix_rt.runs.submit import submit
 from tunix_rt.runs.types import TERMINAL, Run, RunFilter, RunRequest
+from tunix_rt.runs.unmanaged import refreshed_runs
 from tunix_rt.sweeps.create import as_override, has_optuna
 from tunix_rt.sweeps.store import Decision, SweepRepository
 from tunix_rt.sweeps.types import Metric, Sweep, Trial, TrialStatus, best_trial, device_seconds, trial_run_id
@@ -308,7 +308,7 @@ def _apply(home: Home, scheduler: TrialScheduler, runs: Mapping[str, Run], *, is
         is_unwanted = trial.status == "pruned" or (is_stopping and trial.is_open)
         if is_unwanted and trial.run_id in runs and runs[trial.run_id].status in ("queued", "running"):
             with suppress(ConflictError):  # it has ended; the next step sees how
-                cancel(home, trial.run_id)
+                refreshed_runs(home).cancel(trial.run_id)
     for trial in scheduler.open_trials():
         if trial.run_id not in runs:
             if is_stopping:

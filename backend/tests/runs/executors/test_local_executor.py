@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -134,7 +135,7 @@ def test_a_killed_supervisor_takes_everything_with_it(tmp_path: Path) -> None:
         assert record is not None
         os.kill(record.pid, signal.SIGKILL)
         how = ended(child)
-    assert how.is_infrastructure
+    assert how.code is None
     assert "supervisor was killed by SIGKILL" in how.detail
     assert is_gone(*engine)
     assert is_gone(*grandchild)
@@ -190,7 +191,7 @@ def test_an_earlier_attempt_that_does_not_end_is_ended(tmp_path: Path) -> None:
     with started(job) as child:
         engine = pid_of(job)
         impatient.adopt_or_clear(job.job_dir)
-        assert ended(child).is_infrastructure
+        assert ended(child).code is None
     assert is_gone(*engine)
 
 
@@ -217,6 +218,14 @@ def test_a_supervisor_that_has_not_said_who_it_is_is_waited_for(tmp_path: Path) 
         child.close()
     EXECUTOR.adopt_or_clear(job.job_dir)
     assert run(make_job(tmp_path, "", attempt=3)) == ChildExit(0)
+
+
+def test_an_attempt_that_is_starting_is_waited_for(tmp_path: Path) -> None:
+    job_dir = make_job(tmp_path, "").job_dir
+    output = job_dir.open_output(is_exclusive=True)  # as its supervisor has it before it writes child.json
+    threading.Timer(0.5, output.close).start()
+    EXECUTOR.adopt_or_clear(job_dir)
+    assert output.closed
 
 
 def started_and_frozen(job: Job) -> tuple[LocalChild, int]:

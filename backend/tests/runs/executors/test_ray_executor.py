@@ -52,7 +52,8 @@ def office(tmp_path_factory: pytest.TempPathFactory) -> Office:
 
 @pytest.fixture(scope="module")
 def executor(cluster: Cluster, office: Office) -> Iterator[RayExecutor]:
-    with closing(RayExecutor(office.settings, cluster.address)) as joined:
+    settings = office.settings.model_copy(update={"ray_address": cluster.address})
+    with closing(RayExecutor(settings)) as joined:
         yield joined
 
 
@@ -73,7 +74,7 @@ def test_a_run_whose_node_is_lost_goes_on_from_its_checkpoint_elsewhere_and_come
         in_the_end(lambda: executor.newest_step(first.run_dir))
         pid = lose_node_of(cluster, "moved")
         exit_ = in_the_end(child.poll)
-    assert exit_.is_infrastructure
+    assert exit_.code is None
     assert "The Ray node" in exit_.detail
     add_node(cluster)
     in_the_end(lambda: is_gone(pid))
@@ -135,7 +136,7 @@ def test_an_engine_ends_with_its_worker_and_before_another_worker_starts_it_agai
         from tunix_rt.runs.executors.ray.executor import RayExecutor
         home, address, engine, *runs = sys.argv[1:]
         office = Office(Settings(home=home))
-        executor = RayExecutor(office.settings, address)
+        executor = RayExecutor(Settings(home=home, ray_address=address))
         children = [executor.start(office.job(run_id, "-S", "-c", engine)) for run_id in runs]
         while True:
             time.sleep(1)
@@ -157,12 +158,12 @@ def test_a_demand_that_no_node_can_meet_is_named(executor: RayExecutor, office: 
     job = replace(office.job("greedy", "-c", "", recipe=wide), device="gpu")
     with closing(executor.start(job)) as child:
         exit_ = in_the_end(child.poll)
-    assert exit_.is_infrastructure
+    assert exit_.code is None
     assert "No node of the Ray cluster has CPU 1, GPU 8. There are: 2 x CPU 1." in exit_.detail
     assert not job.run_dir.path.exists()
 
 
 def test_an_address_where_nobody_answers_is_a_device_error(office: Office) -> None:
     with pytest.raises(DeviceError, match=r"No Ray cluster answers at 127\.0\.0\.1:9") as raised:
-        RayExecutor(office.settings, "127.0.0.1:9")
+        RayExecutor(office.settings.model_copy(update={"ray_address": "127.0.0.1:9"}))
     assert "ray start --head" in raised.value.next_step

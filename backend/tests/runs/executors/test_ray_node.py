@@ -36,7 +36,6 @@ def assignment(*command: str, worker_timeout_s: float = 600.0) -> Assignment:
         command=command,
         environment={"GREETING": "hello"},
         recipe=validate_recipe(RECIPE_VALUES),
-        device="cpu",
         grace_s=60.0,
         worker_timeout_s=worker_timeout_s,
         checkpoint_url=None,
@@ -74,13 +73,12 @@ def test_a_node_whose_worker_is_silent_stops_by_itself(node: Node, tmp_path: Pat
     wait_for(lambda: (tmp_path / "home/jobs/run/exit.json").exists())
     exit_ = exit_of(node)
     assert exit_.signal == signal.SIGTERM
-    assert exit_.is_infrastructure
     assert "silent" in exit_.detail
 
 
 def test_what_is_killed_is_dead_when_the_answer_comes(node: Node) -> None:
     node.start(assignment("-S", "-c", SLEEPS))
-    node.kill()
+    node.close()
     exit_ = node.report(ReplicaState()).exit
     assert exit_ is not None
     assert exit_.was_killed
@@ -104,7 +102,7 @@ def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_a_mirror_that_cannot_be_opened_is_refused_before_the_cluster_is_asked() -> None:
     with pytest.raises(InvalidInputError, match="TUNIX_RT_CHECKPOINT_URL"):
-        RayExecutor(Settings(checkpoint_url="nowhere://x"), "127.0.0.1:9")
+        RayExecutor(Settings(checkpoint_url="nowhere://x", ray_address="127.0.0.1:9"))
 
 
 def test_a_model_that_the_node_does_not_have_is_named(node: Node, tmp_path: Path) -> None:

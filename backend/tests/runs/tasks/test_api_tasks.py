@@ -15,9 +15,10 @@ from typer.testing import CliRunner
 
 from tunix_rt.base.home import Home
 from tunix_rt.cli.main import app
+from tunix_rt.runs.files import read_record
 from tunix_rt.runs.tasks.files import TaskDir
 from tunix_rt.runs.tasks.store import TaskRepository
-from tunix_rt.runs.tasks.types import TaskClaim, TaskProgress
+from tunix_rt.runs.tasks.types import TaskClaim, TaskProgress, TaskResult
 
 NOBODY = "01234567-89ab-8def-8123-456789abcdef"
 
@@ -37,7 +38,7 @@ def carried_out(store: Home, monkeypatch: pytest.MonkeyPatch) -> TaskClaim:
     assert claim is not None
     done = CliRunner().invoke(app, ["tasks", "carry-out", claim.lease.run_id, "--device", "cpu"])
     assert done.exit_code == 0, done.output
-    result = TaskDir(store.settings.tasks_dir / claim.lease.run_id).read_result()
+    result = read_record(TaskDir(store.settings.tasks_dir / claim.lease.run_id).result, TaskResult)
     assert TaskRepository(store.database).finish(claim.lease, "succeeded", result=result)
     return claim
 

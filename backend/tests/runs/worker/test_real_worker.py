@@ -95,5 +95,5 @@ def _another(store: Home, first: tuple[str, int]) -> tuple[str, int] | None:
 
 
 def _status(store: Home, worker_id: str) -> str | None:
-    worker = WorkerRepository(store.database).get(worker_id)
-    return None if worker is None else worker.status
+    statuses = {worker.worker_id: worker.status for worker in WorkerRepository(store.database).list()}
+    return statuses.get(worker_id)

@@ -25,6 +25,13 @@ def parse_duration(text: str) -> float:
 
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of text for people.")]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the recipe; repeatable."),
+]
+SmokeSteps = Annotated[
+    int | None, typer.Option(min=1, help="Stop after this many steps; nothing else changes.")
+]
 
 RecipeFile = Annotated[
     Path,

@@ -7,24 +7,24 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from pydantic import JsonValue
 
 from tunix_rt.base.errors import InvalidInputError, did_you_mean
 from tunix_rt.base.home import Home, opened_home
-from tunix_rt.base.terminal.options import JsonFlag
+from tunix_rt.base.terminal.options import JsonFlag, Set, SmokeSteps
 from tunix_rt.base.terminal.output import note, print_json, say
 from tunix_rt.engines.select import RequestedEngine
 from tunix_rt.engines.training.types import RUN_STATUSES, RunStatus
 from tunix_rt.engines.types import DeviceName
 from tunix_rt.recipes.load import read_values
 from tunix_rt.runs import service
-from tunix_rt.runs.live import POLL_EVERY_S, Cursor, LiveMessage, RunReader, RunWatch
+from tunix_rt.runs.live import POLL_EVERY_S, Cursor, RunReader, RunWatch
 from tunix_rt.runs.service import QueueState, find_run_id
 from tunix_rt.runs.store.repository import RunRepository
 from tunix_rt.runs.store.workers import WorkerRepository
 from tunix_rt.runs.submit import MAX_NAME_CHARS
 from tunix_rt.runs.submit import submit as submit_run
 from tunix_rt.runs.types import TERMINAL, ExecutorName, LogChunk, RunDetail, RunFilter, RunRequest
+from tunix_rt.runs.unmanaged import refreshed_runs
 from tunix_rt.runs.views import print_changed, print_queue, print_run, print_runs
 
 
@@ -37,13 +37,13 @@ def status(as_json: JsonFlag = False) -> None:
 def pause(as_json: JsonFlag = False) -> None:
     """Stop workers from taking runs; running ones continue."""
     with opened_home() as home:
-        _print(service.pause_queue(home), as_json=as_json)
+        _print(service.set_queue_paused(home, True), as_json=as_json)
 
 
 def resume(as_json: JsonFlag = False) -> None:
     """Let workers take runs again."""
     with opened_home() as home:
-        _print(service.resume_queue(home), as_json=as_json)
+        _print(service.set_queue_paused(home, False), as_json=as_json)
 
 
 def _print(queue: QueueState, *, as_json: bool) -> None:
@@ -54,10 +54,6 @@ Recipe = Annotated[
     str, typer.Argument(metavar="RECIPE", help="Name of a recipe, such as smoke_tiny, or a YAML file.")
 ]
 Dataset = Annotated[str | None, typer.Option(help="Key of the dataset. Default: the one in the recipe.")]
-Set = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the recipe; repeatable."),
-]
 Name = Annotated[str | None, typer.Option(help="Part of the run id. Default: the name of the recipe.")]
 Engine = Annotated[RequestedEngine, typer.Option(help="auto chooses the engine that suits this machine.")]
 Device = Annotated[DeviceName, typer.Option(help="Only workers with this device take the run.")]
@@ -66,9 +62,6 @@ Target = Annotated[
 ]
 Priority = Annotated[int, typer.Option(min=-1000, max=1000, help="Higher priorities run first.")]
 EvalSet = Annotated[str | None, typer.Option(help="Evaluate the trained model on this eval set.")]
-SmokeSteps = Annotated[
-    int | None, typer.Option(min=1, help="Stop after this many steps; nothing else changes.")
-]
 Executor = Annotated[
     ExecutorName, typer.Option(help="Where the run trains: on the worker's machine, or on Ray.")
 ]
@@ -82,13 +75,14 @@ _WAIT_POLL_S = 0.5
 def wait_for_end(home: Home, run_id: str) -> RunDetail:
     """Print the events of a run until it has ended. Ctrl-C stops the waiting, not the run."""
     num_printed = 0
+    runs = RunRepository(home.database)
     while True:
-        state = RunRepository(home.database).status_of(run_id)
-        for event in RunRepository(home.database).events(run_id, after=num_printed - 1):
+        state = runs.status_of(run_id)
+        for event in runs.events(run_id, after=num_printed - 1):
             note(f"{event.time:%H:%M:%S} {event.kind}: {event.message}")
             num_printed = event.sequence + 1
         if state.status in TERMINAL:
-            return RunRepository(home.database).get(run_id)
+            return runs.get(run_id)
         time.sleep(_WAIT_POLL_S)
 
 
@@ -119,10 +113,11 @@ def submit(
     as_json: JsonFlag = False,
 ) -> None:
     """Check and plan a recipe, and put it into the queue. docs/runs.md explains what happens next."""
-    values, file_name = _recipe(recipe)
+    file = Path(recipe)
+    is_name = not file.is_file() and len(file.parts) == 1
     request = RunRequest(
-        recipe=values,
-        name=name or file_name,
+        recipe=recipe if is_name else read_values(file),
+        name=name or (None if is_name else file.stem[:MAX_NAME_CHARS]),
         overrides=tuple(sets or ()),
         dataset=dataset,
         engine=engine,
@@ -148,14 +143,6 @@ def submit(
         raise typer.Exit(run.exit_code or 1)
 
 
-def _recipe(text: str) -> tuple[str | dict[str, JsonValue], str | None]:
-    """The name of a recipe, or the content of a file and its name."""
-    file = Path(text)
-    if not file.is_file() and len(file.parts) == 1:
-        return text, None
-    return read_values(file), file.stem[:MAX_NAME_CHARS]
-
-
 def list_(
     status: Annotated[list[str] | None, typer.Option(help=f"{', '.join(RUN_STATUSES)}; repeatable.")] = None,
     dataset: Annotated[str | None, typer.Option(help="Only runs on this dataset.")] = None,
@@ -179,10 +166,7 @@ def list_(
     )
     with opened_home() as home:
         page = service.list_runs(home, criteria, limit=limit, offset=0)
-    if as_json:
-        print_json([run.to_json() for run in page.data])
-    else:
-        print_runs(page)
+    print_json([run.to_json() for run in page.data]) if as_json else print_runs(page)
 
 
 def _status(text: str) -> RunStatus:
@@ -195,7 +179,7 @@ def _status(text: str) -> RunStatus:
 def show(run: RunArgument, as_json: JsonFlag = False) -> None:
     """Show a run: its status, planned and measured figures, and its events."""
     with opened_home() as home:
-        found = service.get_run(home, service.find_run_id(home, run))
+        found = service.get_run(home, find_run_id(home, run))
         events = RunRepository(home.database).events(found.run_id)
     if as_json:
         print_json({**found.to_json(), "events": [event.to_json() for event in events]})
@@ -206,28 +190,28 @@ def show(run: RunArgument, as_json: JsonFlag = False) -> None:
 def cancel(run: RunArgument, as_json: JsonFlag = False) -> None:
     """Cancel a run: at once in the queue, with a checkpoint if it is running."""
     with opened_home() as home:
-        changed = service.cancel(home, service.find_run_id(home, run))
+        changed = refreshed_runs(home).cancel(find_run_id(home, run))
     print_changed(changed, as_json=as_json)
 
 
 def pause_run(run: RunArgument, as_json: JsonFlag = False) -> None:
     """Hold a run until it is resumed; a running one stops with a checkpoint first."""
     with opened_home() as home:
-        changed = service.pause(home, service.find_run_id(home, run))
+        changed = refreshed_runs(home).pause(find_run_id(home, run))
     print_changed(changed, as_json=as_json)
 
 
 def resume_run(run: RunArgument, as_json: JsonFlag = False) -> None:
     """Resume a paused, cancelled or failed run from its last checkpoint."""
     with opened_home() as home:
-        changed = service.resume(home, service.find_run_id(home, run))
+        changed = service.resume(home, find_run_id(home, run))
     print_changed(changed, as_json=as_json)
 
 
 def priority(run: RunArgument, priority: PriorityArgument, as_json: JsonFlag = False) -> None:
     """Change the priority of a run."""
     with opened_home() as home:
-        changed = service.set_priority(home, service.find_run_id(home, run), priority)
+        changed = refreshed_runs(home).set_priority(find_run_id(home, run), priority)
     print_changed(changed, as_json=as_json)
 
 
@@ -240,7 +224,7 @@ def rm(
 ) -> None:
     """Remove runs with all of their files; their evaluations stay."""
     with opened_home() as home:
-        run_ids = [service.find_run_id(home, run) for run in runs]
+        run_ids = [find_run_id(home, run) for run in runs]
         for run_id in run_ids:
             service.remove(home, run_id)
             if not as_json:
@@ -263,26 +247,20 @@ def logs(
         run_id = find_run_id(home, run)
         with closing(RunWatch(home, run_id)) as watch:
             offset = 0 if tail is None else watch.log.offset_of_last_lines(tail)
-            _print_log(watch, RunReader(watch, Cursor(log=offset), sources=["log"]), follow, as_json)
+            reader = RunReader(watch, Cursor(log=offset), sources=["log"])
+            while not reader.is_finished:
+                messages = reader.read()
+                for message in messages:
+                    if as_json:
+                        sys.stdout.write(message.data + "\n")
+                    elif message.kind == "log":
+                        sys.stdout.write(LogChunk.model_validate_json(message.data).chunk)
+                if messages:
+                    continue
+                if not follow:
+                    return
+                sys.stdout.flush()
+                time.sleep(POLL_EVERY_S)
+                watch.refresh()
             if follow:
                 note(f"{run_id}: {watch.status}")
-
-
-def _print_log(watch: RunWatch, reader: RunReader, follow: bool, as_json: bool) -> None:
-    while not reader.is_finished:
-        messages = reader.read()
-        for message in messages:
-            _print_message(message, as_json)
-        if not messages and not follow:
-            return
-        if not messages:
-            sys.stdout.flush()
-            time.sleep(POLL_EVERY_S)
-            watch.refresh()
-
-
-def _print_message(message: LiveMessage, as_json: bool) -> None:
-    if as_json:
-        sys.stdout.write(message.data + "\n")
-    elif message.kind == "log":
-        sys.stdout.write(LogChunk.model_validate_json(message.data).chunk)

@@ -9,7 +9,7 @@ import typer
 
 from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.base.settings import Settings, load_settings
-from tunix_rt.base.terminal.options import JsonFlag, RecipeFile, parse_duration, recipe_file
+from tunix_rt.base.terminal.options import JsonFlag, RecipeFile, Set, SmokeSteps, parse_duration, recipe_file
 from tunix_rt.base.terminal.output import err, note, print_json, say
 from tunix_rt.engines.commands import EngineOption
 from tunix_rt.engines.load import chosen_engine, load_engine
@@ -24,7 +24,7 @@ from tunix_rt.engines.training.job import (
 )
 from tunix_rt.engines.training.run import run
 from tunix_rt.engines.training.run_dir import RunDir
-from tunix_rt.engines.training.types import OUT_OF_TIME, OUT_OF_TIME_TEXT, RunManifest
+from tunix_rt.engines.training.types import OUT_OF_TIME, OUT_OF_TIME_TEXT
 from tunix_rt.engines.types import DeviceName, DeviceRequest
 from tunix_rt.models.find import with_registered_model
 from tunix_rt.recipes.load import Flag, ResolvedRecipe, load_recipe
@@ -60,28 +60,6 @@ def run_request(request: TrainRequest, *, as_json: bool) -> None:
         )
     request = replace(request, resolved=with_registered_model(settings, request.resolved))
     run_dir = new_run_dir(settings, request.recipe_path, request.output)
-    engine, processes = _engine_and_processes(request, run_dir)
-    job = _job(settings, request, run_dir, engine, processes)
-    with TrainingView(err) as view:
-        manifest = run(load_engine(engine), job, view)
-    _print(manifest, job.run_dir.path, as_json=as_json)
-    if manifest.exit_code == OUT_OF_TIME:
-        note(f"{OUT_OF_TIME_TEXT}; run the same command with --resume to continue")
-    if manifest.exit_code:
-        raise typer.Exit(manifest.exit_code)
-
-
-def not_together() -> InvalidInputError:
-    """The error for processes without the options to find each other."""
-    return InvalidInputError(
-        "Distributed training needs --coordinator, --num-processes, --process-id and --output.",
-        next_step="Give all four, or use torchrun with --output; the output must be the same directory, on "
-        "a disk that all processes share.",
-    )
-
-
-def _engine_and_processes(request: TrainRequest, run_dir: RunDir) -> tuple[EngineChoice, ProcessGroup | None]:
-    """The engine, and the process group: from the flags, or from torchrun for its own engine."""
     by_torchrun = processes_of_torchrun(os.environ)
     engine = chosen_engine(
         request.engine,
@@ -89,15 +67,35 @@ def _engine_and_processes(request: TrainRequest, run_dir: RunDir) -> tuple[Engin
         resumed=None if request.resume_from is None else engine_of_run(run_dir),
         is_torchrun=by_torchrun is not None,
     )
+    # torchrun starts processes for its own engine only.
     processes = request.processes or (by_torchrun if engine.name == "torch" else None)
     if processes is not None and request.output is None:
-        raise not_together()
+        raise _not_together()
     if processes is not None and request.stop_after_s is not None:
         raise InvalidInputError(
             "--stop-after works with one process only: several would stop after different steps.",
             next_step="Leave it out, and set output.save_every_steps so that little is lost at the end.",
         )
-    return engine, processes
+    job = _job(settings, request, run_dir, engine, processes)
+    with TrainingView(err) as view:
+        manifest = run(load_engine(engine), job, view)
+    directory = str(job.run_dir.path)
+    if as_json:
+        print_json({"directory": directory, **manifest.to_json()})
+    else:
+        say(summary(manifest, directory))
+    if manifest.exit_code == OUT_OF_TIME:
+        note(f"{OUT_OF_TIME_TEXT}; run the same command with --resume to continue")
+    if manifest.exit_code:
+        raise typer.Exit(manifest.exit_code)
+
+
+def _not_together() -> InvalidInputError:
+    return InvalidInputError(
+        "Distributed training needs --coordinator, --num-processes, --process-id and --output.",
+        next_step="Give all four, or use torchrun with --output; the output must be the same directory, on "
+        "a disk that all processes share.",
+    )
 
 
 def _job(
@@ -129,13 +127,6 @@ def _job(
     )
 
 
-def _print(manifest: RunManifest, directory: Path, *, as_json: bool) -> None:
-    if as_json:
-        print_json({"directory": str(directory), **manifest.to_json()})
-    else:
-        say(summary(manifest, str(directory)))
-
-
 Dataset = Annotated[str | None, typer.Option(help="Key of the dataset. Default: the one in the recipe.")]
 Device = Annotated[
     DeviceName, typer.Option(help="auto chooses a TPU, else a GPU, else the CPU, and prints why.")
@@ -153,10 +144,6 @@ ResumeFrom = Annotated[
         metavar="STEP|latest", help="Resume from the checkpoint of this step; later ones are deleted."
     ),
 ]
-Set = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the recipe; repeatable."),
-]
 Coordinator = Annotated[
     str | None,
     typer.Option(metavar="HOST:PORT", help="Address of process 0, for distributed training."),
@@ -164,9 +151,6 @@ Coordinator = Annotated[
 NumProcesses = Annotated[int | None, typer.Option(min=1, help="Number of processes in distributed training.")]
 ProcessId = Annotated[int | None, typer.Option(min=0, help="Index of this process, from 0.")]
 Force = Annotated[bool, typer.Option("--force", help="Run even if the plan says that it does not fit.")]
-SmokeSteps = Annotated[
-    int | None, typer.Option(min=1, help="Stop after this many steps; nothing else changes.")
-]
 StopAfter = Annotated[
     str | None,
     typer.Option(
@@ -204,6 +188,11 @@ def train(
         raise InvalidInputError(
             "--resume and --resume-from exclude each other.", next_step="Give one of them."
         )
+    processes = None
+    if coordinator is not None and num_processes is not None and process_id is not None:
+        processes = ProcessGroup(coordinator, num_processes, process_id)
+    elif (coordinator, num_processes, process_id) != (None, None, None):
+        raise _not_together()
     recipe = recipe_file(recipe)
     flags = {} if dataset is None else {"data.dataset": Flag(dataset, "--dataset")}
     request = TrainRequest(
@@ -214,7 +203,7 @@ def train(
         device=DeviceRequest(device),
         output=output,
         resume_from=LATEST if resume else parse_resume_from(resume_from, "--resume-from"),
-        processes=_processes(coordinator, num_processes, process_id),
+        processes=processes,
         is_forced=force,
         stop_after_s=None if stop_after is None else parse_duration(stop_after),
         initial_adapters=initial_adapters,
@@ -231,16 +220,6 @@ def resolve(
         return resolved
     smoke = smoke_flags(resolved.recipe, smoke_steps, reason=smoke_reason)
     return load_recipe(path, sets=sets, flags={**flags, **smoke})
-
-
-def _processes(
-    coordinator: str | None, num_processes: int | None, process_id: int | None
-) -> ProcessGroup | None:
-    if coordinator is None and num_processes is None and process_id is None:
-        return None
-    if coordinator is None or num_processes is None or process_id is None:
-        raise not_together()
-    return ProcessGroup(coordinator, num_processes, process_id)
 
 
 def parse_resume_from(text: str | None, flag: str) -> ResumePoint | None:

@@ -19,8 +19,6 @@ from tunix_rt.runs.types import Claim, Slot
 class ChildJob:
     """What a child on this machine needs."""
 
-    run_id: str
-    """Of the run, or of the task."""
     attempt: int
     """Counts from 1 over the life of the run."""
     command: tuple[str, ...]
@@ -28,6 +26,7 @@ class ChildJob:
     environment: dict[str, str]
     """Set in the child, over the environment where it runs."""
     job_dir: JobDir
+    """Its name is the id of the run or of the task."""
     grace_s: float
     """How long a child may take to stop before it is killed."""
 
@@ -47,12 +46,10 @@ class ChildExit:
     """How a child ended. None of its processes is left."""
 
     code: int | None
-    """Exit code; None if a signal ended it or it is unknown."""
+    """Exit code; None if a signal ended it, or its supervisor or machine was lost."""
     signal: int | None = None
     detail: str = ""
     """In words, if code and signal are not enough."""
-    is_infrastructure: bool = False
-    """Whether the cause is external: its supervisor or its machine was lost."""
     was_killed: bool = False
     """Whether it did not stop in time and was killed."""
 
@@ -92,9 +89,6 @@ class Executor(Protocol):
     def newest_step(self, run_dir: RunDir) -> int:
         """The step of the newest checkpoint that the next attempt can resume from; 0 if there is none."""
 
-    def close(self) -> None:
-        """Release all resources."""
-
 
 _PROGRAM = ("-m", "tunix_rt.cli")
 _VISIBLE_GPUS = "CUDA_VISIBLE_DEVICES"
@@ -108,8 +102,7 @@ def training_job(settings: Settings, claim: Claim, slot: Slot) -> Job:
     how = ("--engine", run.engine, "--device", _device(run.device, slot))
     force = ("--force",) if run.request.is_forced else ()
     return Job(
-        run_id=run.run_id,
-        attempt=claim.attempt,
+        attempt=run.num_attempts,
         command=(*_PROGRAM, "train", str(job_dir.recipe), *where, *how, *force),
         environment=_environment(settings, slot),
         job_dir=job_dir,
@@ -131,7 +124,6 @@ def task_job(settings: Settings, task: Task, slot: Slot) -> ChildJob:
     """Run a task; the same command resumes an interrupted evaluation."""
     device = _device(task.request.device, slot)
     return ChildJob(
-        run_id=str(task.task_id),
         attempt=task.num_attempts,
         command=(*_PROGRAM, "tasks", "carry-out", str(task.task_id), "--device", device),
         environment=_environment(settings, slot),

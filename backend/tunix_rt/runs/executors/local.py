@@ -12,7 +12,7 @@ from tunix_rt.engines.training.run_dir import RunDir
 from tunix_rt.runs.executors.base import ChildExit, ChildJob
 from tunix_rt.runs.executors.processes import is_gone, is_here, kill_until_none, processes_with, wait_until
 from tunix_rt.runs.executors.supervisor import CANNOT_WRITE, KILL, MARK_VARIABLE, STOP
-from tunix_rt.runs.files import ChildRecord, ExitRecord, JobDir, still_running
+from tunix_rt.runs.files import JobDir, still_running
 
 ERROR_VARIABLE = "TUNIX_RT_ERROR_FILE"
 """Where the command line of the child writes its error as JSON: code, detail, next_step, exit_code."""
@@ -36,9 +36,10 @@ class LocalExecutor:
         Both print into the output file and so hold its lock: no other attempt can open it before both are
         gone, even if this worker dies before `child.json` is written.
         """
-        mark = f"{job.run_id}/{secrets.token_hex(8)}"
+        mark = f"{job.job_dir.run_id}/{secrets.token_hex(8)}"
+        marks = {MARK_VARIABLE: mark, ERROR_VARIABLE: str(job.job_dir.error.absolute())}
         orders = (str(job.job_dir.path), str(job.attempt), str(job.grace_s), sys.executable, *job.command)
-        with storage_errors("starting a run"), job.job_dir.held_output() as output:
+        with storage_errors("starting a run"), job.job_dir.open_output(is_exclusive=True) as output:
             job.job_dir.child.unlink(missing_ok=True)  # of an earlier attempt
             job.job_dir.error.unlink(missing_ok=True)
             supervisor = subprocess.Popen(
@@ -47,33 +48,34 @@ class LocalExecutor:
                 stdin=subprocess.PIPE,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                env={
-                    **os.environ,
-                    **job.environment,
-                    MARK_VARIABLE: mark,
-                    ERROR_VARIABLE: str(job.job_dir.error.absolute()),
-                },
+                env={**os.environ, **job.environment, **marks},
                 start_new_session=True,
             )
         return LocalChild(supervisor, job, mark)
 
     def adopt_or_clear(self, job_dir: JobDir) -> None:
         """Wait for an earlier attempt that is stopping, then kill whatever is left of it."""
-        wait_until(lambda: _is_orphaned_or_gone(job_dir), within_s=self._grace_s + _SUPERVISOR_S)
+
+        def is_gone_or_orphaned() -> bool:
+            if not job_dir.is_output_held():
+                return True
+            supervisor = job_dir.read_child()  # None while the attempt starts
+            return supervisor is not None and is_gone(supervisor.pid, supervisor.process_start)
+
+        wait_until(is_gone_or_orphaned, within_s=self._grace_s + _SUPERVISOR_S)
         earlier = job_dir.read_child()
         if earlier is not None and is_here(earlier.process_start):
-            _end(earlier)
+            if not is_gone(earlier.pid, earlier.process_start):
+                with suppress(ProcessLookupError):
+                    os.kill(earlier.pid, signal.SIGKILL)
+            _clear(earlier.mark)
             wait_until(lambda: not job_dir.is_output_held(), within_s=_SUPERVISOR_S)
         if job_dir.is_output_held():
             raise still_running(job_dir.run_id)
 
     def newest_step(self, run_dir: RunDir) -> int:
         """The newest of the run's own checkpoints."""
-        names = os.listdir(run_dir.checkpoints) if run_dir.checkpoints.is_dir() else []
-        return max((int(name) for name in names if name.isdecimal()), default=0)
-
-    def close(self) -> None:
-        """Nothing is held."""
+        return max(saved_steps(run_dir), default=0)
 
 
 class LocalChild:
@@ -120,36 +122,23 @@ class LocalChild:
     def _ended(self, exit_code: int) -> ChildExit:
         record = self._job.job_dir.read_exit(self._mark)
         if record is not None:
-            return _exit_of_record(record)
+            detail = "" if record.stop_reason is None else f"It was stopped: {record.stop_reason}."
+            return ChildExit(record.code, record.signal, detail, was_killed=record.was_killed)
         _clear(self._mark)
         if exit_code < 0:
-            name = signal.Signals(-exit_code).name
-            return ChildExit(None, None, f"Its supervisor was killed by {name}.", is_infrastructure=True)
+            killed_by = signal.Signals(-exit_code).name
+            return ChildExit(None, detail=f"Its supervisor was killed by {killed_by}.")
         if exit_code == CANNOT_WRITE:
-            return ChildExit(None, None, "The job directory cannot be written.", is_infrastructure=True)
+            return ChildExit(None, detail="The job directory cannot be written.")
         if exit_code > _SIGNAL_EXIT_BASE:
             return ChildExit(None, exit_code - _SIGNAL_EXIT_BASE)
         return ChildExit(exit_code)
 
 
-def _exit_of_record(record: ExitRecord) -> ChildExit:
-    detail = "" if record.stop_reason is None else f"It was stopped: {record.stop_reason}."
-    return ChildExit(record.code, record.signal, detail, was_killed=record.was_killed)
-
-
-def _is_orphaned_or_gone(job_dir: JobDir) -> bool:
-    """Whether no process of an attempt is alive, or its supervisor is dead."""
-    if not job_dir.is_output_held():
-        return True
-    supervisor = job_dir.read_child()
-    return supervisor is not None and is_gone(supervisor.pid, supervisor.process_start)
-
-
-def _end(earlier: ChildRecord) -> None:
-    if not is_gone(earlier.pid, earlier.process_start):
-        with suppress(ProcessLookupError):
-            os.kill(earlier.pid, signal.SIGKILL)
-    _clear(earlier.mark)
+def saved_steps(run_dir: RunDir) -> list[int]:
+    """The steps of the run's own checkpoints, sorted."""
+    names = os.listdir(run_dir.checkpoints) if run_dir.checkpoints.is_dir() else []
+    return sorted(int(name) for name in names if name.isdecimal())
 
 
 def _clear(mark: str) -> None:

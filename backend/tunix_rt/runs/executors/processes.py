@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -35,8 +35,13 @@ def machine() -> str:
 
 def process_start(pid: int) -> str | None:
     """When and where the process started; None if there is none, or only a zombie."""
-    start = _start_by_proc(pid) if HAS_PROC else _start_by_ps(pid)
-    return None if start is None else f"{machine()}:{start}"
+    if HAS_PROC:
+        stat = _stat(pid)
+        start = "" if stat is None or stat[_STATE] in _DEAD else stat[_START]
+    else:
+        answer = subprocess.run(["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True)
+        start = answer.stdout.strip()
+    return f"{machine()}:{start}" if start else None
 
 
 def is_gone(pid: int, start: str) -> bool:
@@ -52,12 +57,11 @@ def is_here(start: str) -> bool:
 def descendants(pid: int) -> list[int]:
     """Every living process below `pid`, nearest first."""
     children: dict[int, list[int]] = {}
-    for other, stat in _stats():
-        if stat[_STATE] not in _DEAD:
-            children.setdefault(int(stat[_PARENT]), []).append(other)
+    for other, parent in _living().items():
+        children.setdefault(parent, []).append(other)
     found = [pid]
-    for parent in found:  # grows while it is walked
-        found += children.get(parent, [])
+    for above in found:  # grows while it is walked
+        found += children.get(above, [])
     return found[1:]
 
 
@@ -65,18 +69,24 @@ def processes_with(variable: str, value: str) -> list[int]:
     """Every living process with this in its environment."""
     entry = f"{variable}={value}".encode()
     found = []
-    for pid, stat in _stats():
+    for pid in _living():
         with suppress(OSError):
-            if stat[_STATE] not in _DEAD and entry in (_PROC / str(pid) / "environ").read_bytes().split(
-                b"\0"
-            ):
+            if entry in (_PROC / str(pid) / "environ").read_bytes().split(b"\0"):
                 found.append(pid)
     return found
 
 
 def kill_until_none(find: Callable[[], Iterable[int]], *, within_s: float) -> bool:
     """Kill what `find` returns until it returns nothing; False if something is left."""
-    return wait_until(lambda: not _killed(find()), within_s=within_s)
+
+    def are_all_gone() -> bool:
+        found = list(find())
+        for pid in found:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        return not found
+
+    return wait_until(are_all_gone, within_s=within_s)
 
 
 def wait_until(is_true: Callable[[], bool], *, within_s: float) -> bool:
@@ -89,20 +99,11 @@ def wait_until(is_true: Callable[[], bool], *, within_s: float) -> bool:
     return True
 
 
-def _killed(pids: Iterable[int]) -> list[int]:
-    found = list(pids)
-    for pid in found:
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-    return found
-
-
-def _stats() -> Iterator[tuple[int, list[str]]]:
-    if not HAS_PROC:
-        return
-    for entry in os.listdir(_PROC):
-        if entry.isdecimal() and (stat := _stat(int(entry))) is not None:
-            yield int(entry), stat
+def _living() -> dict[int, int]:
+    """Every living process, and its parent."""
+    pids = [int(name) for name in os.listdir(_PROC) if name.isdecimal()] if HAS_PROC else []
+    stats = {pid: stat for pid in pids if (stat := _stat(pid)) is not None}
+    return {pid: int(stat[_PARENT]) for pid, stat in stats.items() if stat[_STATE] not in _DEAD}
 
 
 def _stat(pid: int) -> list[str] | None:
@@ -111,13 +112,3 @@ def _stat(pid: int) -> list[str] | None:
     except OSError:
         return None
     return text.rpartition(")")[2].split()
-
-
-def _start_by_proc(pid: int) -> str | None:
-    stat = _stat(pid)
-    return None if stat is None or stat[_STATE] in _DEAD else stat[_START]
-
-
-def _start_by_ps(pid: int) -> str | None:
-    answer = subprocess.run(["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True)
-    return answer.stdout.strip() or None

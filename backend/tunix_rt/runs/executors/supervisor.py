@@ -19,7 +19,6 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -42,39 +41,31 @@ _UNKILLABLE_S = 30.0
 _SIGNAL_EXIT_BASE = 128
 
 
-@dataclass(frozen=True)
-class _Options:
-    job_dir: Path
-    attempt: int
-    grace_s: float
-    command: list[str]
-
-    @property
-    def names(self) -> dict[str, Any]:
-        return {"attempt": self.attempt, "mark": os.environ[MARK_VARIABLE]}
-
-
 def main(arguments: list[str]) -> int:
     """Run the command to its end; its exit code, or 128 and the signal that ended it."""
-    job_dir, attempt, grace_s, *command = arguments
-    options = _Options(Path(job_dir), int(attempt), float(grace_s), command)
+    directory, attempt, grace_s, *command = arguments
+    job_dir, names = Path(directory), {"attempt": int(attempt), "mark": os.environ[MARK_VARIABLE]}
     die_with_parent = _become_subreaper()
     wake_up = _open_wake_up_pipe()
     me = {"pid": os.getpid(), "process_start": process_start(os.getpid())}
     try:
-        _write(options.job_dir / "child.json", {**options.names, **me})
+        _write(job_dir / "child.json", {**names, **me})
     except OSError as error:
         _log(f"the job directory cannot be written: {error}")
         return CANNOT_WRITE
     engine = subprocess.Popen(
-        options.command, stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=die_with_parent
+        command, stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=die_with_parent
     )
-    watch = _Watch(engine, options.grace_s)
+    watch = _Watch(engine, float(grace_s))
     status = watch.wait(wake_up)
     _end_orphans(engine.pid)
     code = os.waitstatus_to_exitcode(status)
     ended = {"code": code} if code >= 0 else {"signal": -code}
-    _write_exit(options, {**ended, **watch.stop_details()})
+    try:
+        _write(job_dir / "exit.json", {**names, **ended, **watch.stop_details()})
+    except OSError as error:
+        # The worker still gets the exit code of this process.
+        _log(f"exit.json could not be written: {error}")
     return code if code >= 0 else _SIGNAL_EXIT_BASE - code
 
 
@@ -97,11 +88,21 @@ class _Watch:
         """Wait for the engine while handling orders; returns its wait status."""
         while not self._has_ended():
             watched = [wake_up, _LIFELINE] if self._is_worker_alive else [wake_up]
-            readable, _, _ = select.select(watched, [], [], self._timeout_s())
+            kill_at_s = self._kill_at_s
+            timeout_s = None if kill_at_s is None else max(0.0, kill_at_s - time.monotonic())
+            readable, _, _ = select.select(watched, [], [], timeout_s)
             if wake_up in readable:
                 os.read(wake_up, 4096)
             if _LIFELINE in readable:
-                self._handle_order(os.read(_LIFELINE, 4096))
+                order = os.read(_LIFELINE, 4096)
+                if not order:
+                    self._is_worker_alive = False
+                    self._stop("its worker is gone")
+                if STOP in order:
+                    self._stop("it was told to stop")
+                if KILL in order:
+                    self._stop("it was told to stop at once")
+                    self._kill()
             if self._signal is not None:
                 self._stop(f"its supervisor received {signal.Signals(self._signal).name}")
             if self._kill_at_s is not None and time.monotonic() >= self._kill_at_s:
@@ -114,16 +115,6 @@ class _Watch:
         if self._stop_reason is None:
             return {}
         return {"stop_reason": self._stop_reason, "was_killed": self._was_killed}
-
-    def _handle_order(self, order: bytes) -> None:
-        if not order:
-            self._is_worker_alive = False
-            self._stop("its worker is gone")
-        if STOP in order:
-            self._stop("it was told to stop")
-        if KILL in order:
-            self._stop("it was told to stop at once")
-            self._kill()
 
     def _receive(self, number: int, _frame: object) -> None:
         self._signal = number
@@ -139,9 +130,6 @@ class _Watch:
         # Again after a while: a killed process may just have forked.
         self._kill_at_s = time.monotonic() + 1.0
         _signal_group(self._engine.pid, signal.SIGKILL)
-
-    def _timeout_s(self) -> float | None:
-        return None if self._kill_at_s is None else max(0.0, self._kill_at_s - time.monotonic())
 
     def _has_ended(self) -> bool:
         """Reap every dead child, including orphans; whether the engine was among them."""
@@ -186,7 +174,6 @@ def _signal_group(pid: int, number: int) -> None:
 
 
 def _end_orphans(engine_pid: int) -> None:
-    """End the processes that the engine left behind."""
     _signal_group(engine_pid, signal.SIGTERM if HAS_PROC else signal.SIGKILL)
     for pid in descendants(os.getpid()):
         with suppress(ProcessLookupError):
@@ -202,14 +189,6 @@ def _living_orphans() -> list[int]:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
     return descendants(os.getpid())
-
-
-def _write_exit(options: _Options, ended: dict[str, Any]) -> None:
-    try:
-        _write(options.job_dir / "exit.json", {**options.names, **ended})
-    except OSError as error:
-        # The worker still gets the exit code of this process.
-        _log(f"exit.json could not be written: {error}")
 
 
 def _write(path: Path, value: dict[str, Any]) -> None:

@@ -85,7 +85,9 @@ class LiveRuns:
         finally:
             follower.num_viewers -= 1
             if follower.num_viewers == 0:
-                self._forget(run_id, follower)
+                follower.last_viewer_left.set()
+                if self._followers.get(run_id) is follower:
+                    del self._followers[run_id]
 
     async def messages(
         self,
@@ -118,20 +120,13 @@ class LiveRuns:
             await asyncio.wait(self._tasks)
 
     def _start(self, run_id: str) -> Follower:
-        follower = Follower(asyncio.create_task(self._open(run_id)))
+        opening = anyio.to_thread.run_sync(RunWatch, self._home, run_id, limiter=self._threads)
+        follower = Follower(asyncio.create_task(opening))
         self._followers[run_id] = follower
         task = asyncio.create_task(self._follow(follower))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return follower
-
-    def _forget(self, run_id: str, follower: Follower) -> None:
-        follower.last_viewer_left.set()
-        if self._followers.get(run_id) is follower:
-            del self._followers[run_id]
-
-    async def _open(self, run_id: str) -> RunWatch:
-        return await anyio.to_thread.run_sync(RunWatch, self._home, run_id, limiter=self._threads)
 
     async def _follow(self, follower: Follower) -> None:
         await asyncio.wait([follower.opening])
@@ -139,7 +134,13 @@ class LiveRuns:
             return  # every viewer gets the error
         with closing(follower.watch):
             try:
-                await self._keep_looking(follower)
+                while True:
+                    with anyio.move_on_after(self._poll_every_s):
+                        await follower.last_viewer_left.wait()
+                    if self._stopping.is_set() or follower.last_viewer_left.is_set():
+                        break
+                    if await anyio.to_thread.run_sync(follower.watch.refresh, limiter=self._threads):
+                        follower.wake_viewers()
             except TunixRTError:
                 logger.exception("The run %s cannot be followed any more", follower.watch.run_id)
             finally:
@@ -147,15 +148,6 @@ class LiveRuns:
                 follower.wake_viewers()
             # Not before: a viewer may be reading.
             await follower.last_viewer_left.wait()
-
-    async def _keep_looking(self, follower: Follower) -> None:
-        while True:
-            with anyio.move_on_after(self._poll_every_s):
-                await follower.last_viewer_left.wait()
-            if self._stopping.is_set() or follower.last_viewer_left.is_set():
-                return
-            if await anyio.to_thread.run_sync(follower.watch.refresh, limiter=self._threads):
-                follower.wake_viewers()
 
 
 router = APIRouter(prefix="/api/tunix/runs", tags=["live runs"], responses=error_responses(404))

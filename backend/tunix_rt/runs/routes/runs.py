@@ -12,7 +12,6 @@ from tunix_rt.base.http.routing import CheckedRoute, Limit, Offset, OpenHome, Th
 from tunix_rt.base.http.transfers import chunked_response, file_response
 from tunix_rt.engines.training.types import RUN_ID_PATTERN, MetricsLine, RunStatus, ValidationLine
 from tunix_rt.runs import artifacts, service
-from tunix_rt.runs.artifacts import metrics_array
 from tunix_rt.runs.service import (
     QueueState,
     RunEventList,
@@ -20,11 +19,12 @@ from tunix_rt.runs.service import (
     RunTimes,
     SparklineList,
     WorkerList,
-    sparklines,
 )
+from tunix_rt.runs.store.workers import WorkerRepository
 from tunix_rt.runs.submit import submit
 from tunix_rt.runs.types import Priority, RunDetail, RunFilter, RunRequest
 from tunix_rt.runs.types import RunId as RunIdText
+from tunix_rt.runs.unmanaged import refreshed_runs
 
 router = APIRouter(
     prefix="/api/tunix/runs/{run_id}",
@@ -46,7 +46,7 @@ def _opened(run_id: RunId, path: ArtifactPath, home: OpenHome) -> Iterator[Binar
 @router.get("/metrics", response_model=list[MetricsLine | ValidationLine])
 def get_metrics(run_id: RunId, home: OpenHome) -> Response:
     """Every line of metrics so far, in order. 404 if unknown."""
-    return chunked_response(metrics_array(home, run_id), "application/json")
+    return chunked_response(artifacts.metrics_array(home, run_id), "application/json")
 
 
 @router.get("/artifacts", response_model_exclude_none=True)
@@ -146,7 +146,7 @@ def list_events(
     ] = -1,
 ) -> RunEventList:
     """The queue and worker events of a run, in order. 404 if unknown."""
-    return service.list_events(home, run_id, after=after)
+    return RunEventList(data=refreshed_runs(home).events(run_id, after=after))
 
 
 @runs_router.post(
@@ -154,7 +154,7 @@ def list_events(
 )
 def cancel_run(run_id: RunId, home: OpenHome) -> RunDetail:
     """Cancel a queued run at once, or ask a running one to stop. 404 if unknown, 409 if it has ended."""
-    return service.cancel(home, run_id)
+    return refreshed_runs(home).cancel(run_id)
 
 
 @runs_router.post(
@@ -165,7 +165,7 @@ def pause_run(run_id: RunId, home: OpenHome) -> RunDetail:
 
     404 if unknown, 409 if it has ended.
     """
-    return service.pause(home, run_id)
+    return refreshed_runs(home).pause(run_id)
 
 
 @runs_router.post(
@@ -184,7 +184,7 @@ def resume_run(run_id: RunId, home: OpenHome) -> RunDetail:
 )
 def set_priority(run_id: RunId, body: NewPriority, home: OpenHome) -> RunDetail:
     """Change the priority of a run. 404 if unknown, 409 if it has ended."""
-    return service.set_priority(home, run_id, body.priority)
+    return refreshed_runs(home).set_priority(run_id, body.priority)
 
 
 @runs_router.delete(
@@ -201,7 +201,7 @@ def list_sparklines(
     run_id: Annotated[list[RunIdText], Query(min_length=1, max_length=100, description="repeatable")],
 ) -> SparklineList:
     """A few points of the loss curve of each run; runs without any are left out."""
-    return sparklines(home, run_id)
+    return service.sparklines(home, run_id)
 
 
 @runs_router.get("/queue")
@@ -213,16 +213,16 @@ def get_queue(home: OpenHome) -> QueueState:
 @runs_router.post("/queue/pause")
 def pause_queue(home: OpenHome) -> QueueState:
     """Stop workers from taking runs; running ones continue."""
-    return service.pause_queue(home)
+    return service.set_queue_paused(home, True)
 
 
 @runs_router.post("/queue/resume")
 def resume_queue(home: OpenHome) -> QueueState:
     """Let workers take runs again."""
-    return service.resume_queue(home)
+    return service.set_queue_paused(home, False)
 
 
 @runs_router.get("/workers")
 def list_workers(home: OpenHome) -> WorkerList:
     """Every known worker, newest first."""
-    return service.list_workers(home)
+    return WorkerList(data=WorkerRepository(home.database).list())

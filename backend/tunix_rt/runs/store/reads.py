@@ -1,5 +1,6 @@
 """Prepared statements for single runs and filtered pages."""
 
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -33,11 +34,6 @@ class FilterShape(NamedTuple):
     names: tuple[str, ...]
     num_statuses: int
 
-    @property
-    def is_search(self) -> bool:
-        """Whether it searches text, for which there is no index."""
-        return "text" in self.names or "model" in self.names
-
 
 def shape_of(criteria: RunFilter) -> FilterShape:
     """The fields that are set."""
@@ -50,7 +46,9 @@ def values_of(criteria: RunFilter) -> dict[str, str]:
     """The parameters of the statement for its shape."""
     values = {name: getattr(criteria, name) for name in shape_of(criteria).names}
     for name in {"model", "text"} & values.keys():
-        values[name] = _pattern(values[name])
+        # The text anywhere: "50%" -> "%50/%%".
+        escaped = re.sub("[/%_]", rf"{_ESCAPE}\g<0>", values[name])
+        values[name] = f"%{escaped}%"
     return values | {f"status_{n}": status for n, status in enumerate(criteria.status)}
 
 
@@ -73,17 +71,6 @@ def _contains(column: Column[str], parameter: str, dialect: str) -> ColumnElemen
     return func.lower(column).like(func.lower(bindparam(parameter, type_=Text)), escape=_ESCAPE)
 
 
-def _pattern(text: str) -> str:
-    """The LIKE pattern that finds the text anywhere.
-
-    Example:
-        "50%" -> "%50/%%"
-    """
-    for special in (_ESCAPE, "%", "_"):
-        text = text.replace(special, _ESCAPE + special)
-    return f"%{text}%"
-
-
 _NUM_SHAPES = 64
 _LIMIT = bindparam("limit", type_=Integer)
 _OFFSET = bindparam("offset", type_=Integer)
@@ -95,7 +82,8 @@ def page_statement(shape: FilterShape, dialect: str) -> QuickRead:
     # Keys are counted and sorted, for which an index suffices; whole rows are read for the page alone.
     matching = select(runs.c.pk, runs.c.created_at).where(*run_conditions(shape, dialect=dialect))
     # No index helps a text search: a common table expression runs once for the total and the page.
-    keys = matching.cte("found") if shape.is_search else matching.subquery("found")
+    is_search = "text" in shape.names or "model" in shape.names
+    keys = matching.cte("found") if is_search else matching.subquery("found")
     total = select(func.count()).select_from(keys).scalar_subquery()
     page = _newest_first(select(keys.c.pk), keys).limit(_LIMIT).offset(_OFFSET).subquery("page")
     return QuickRead(_newest_first(select(*SUMMARY_COLUMNS, total).join(page, page.c.pk == runs.c.pk), runs))
@@ -103,12 +91,6 @@ def page_statement(shape: FilterShape, dialect: str) -> QuickRead:
 
 def _newest_first(chosen: Select[Any], table: FromClause) -> Select[Any]:
     return chosen.order_by(table.c.created_at.desc(), table.c.pk.desc())
-
-
-@lru_cache(_NUM_SHAPES)
-def total_statement(shape: FilterShape, dialect: str) -> QuickRead:
-    """The number of runs that match."""
-    return QuickRead(select(func.count()).select_from(runs).where(*run_conditions(shape, dialect=dialect)))
 
 
 _THIS_RUN = runs.c.id == bindparam("run_id")

@@ -1,7 +1,7 @@
 """Runs: queue, claims and leases, unmanaged runs. Every method of RunRepository is one transaction."""
 
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
@@ -12,6 +12,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from tunix_rt.base.db.engine import reading, writing
 from tunix_rt.base.db.schema import runs
+from tunix_rt.base.db.statements import QuickRead
 from tunix_rt.base.errors import ConflictError
 from tunix_rt.engines.training.types import RunFailure, RunFigures, RunStatus
 from tunix_rt.runs.store.leases import LeaseTable, claim_values
@@ -23,11 +24,11 @@ from tunix_rt.runs.store.reads import (
     SUMMARY_READ,
     page_statement,
     shape_of,
-    total_statement,
     values_of,
 )
 from tunix_rt.runs.store.rows import (
     DETAIL_COLUMNS,
+    NewEvent,
     detail_of,
     end_values,
     event_of,
@@ -39,24 +40,22 @@ from tunix_rt.runs.store.rows import (
 )
 from tunix_rt.runs.store.transitions import (
     Change,
-    NewEvent,
     refuse_ended,
-    refuse_needed,
+    refuse_removal,
     refuse_unmanaged,
     unknown_run,
 )
 from tunix_rt.runs.types import (
-    ACTIVE,
     BeatAnswer,
     Claim,
     ExecutorName,
     Lease,
     LeaseBeat,
     NewRun,
+    Page,
     Run,
     RunDetail,
     RunFilter,
-    RunPage,
     RunState,
     ServiceEvent,
     ServiceEventKind,
@@ -96,17 +95,13 @@ _RESET: dict[str, Any] = {
 }
 
 
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
 class RunRepository:
     """Runs in SQLite or PostgreSQL. Every method is one transaction.
 
     A worker's writes carry its lease: once the lease is lost, they return False and change nothing.
     """
 
-    def __init__(self, engine: Engine, *, now: Callable[[], datetime] = _utc_now) -> None:
+    def __init__(self, engine: Engine, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self._engine = engine
         self._now = now
 
@@ -122,7 +117,7 @@ class RunRepository:
             added = insert(runs).values(**queued_row(run, change.now)).returning(runs.c.pk)
             pk = change.connection.execute(added).scalar_one()
             message = "Submitted on hold, until it is resumed." if run.request.is_held else "Submitted."
-            insert_event(change.connection, pk, 0, change.now, "submitted", message)
+            insert_event(change.connection, pk, 0, change.now, NewEvent("submitted", message))
             return _detail(change.connection, run.run_id)
 
     def require_free(self, run_id: str) -> None:
@@ -130,33 +125,31 @@ class RunRepository:
         with reading(self._engine) as connection:
             _require_free(connection, run_id)
 
+    def _read_row(self, read: QuickRead, run_id: str) -> tuple[Any, ...]:
+        for row in read.rows(self._engine, {"run_id": run_id}):
+            return row
+        raise unknown_run(run_id)
+
     def get(self, run_id: str) -> RunDetail:
         """The run with its recipe and plan, or NotFoundError."""
-        for row in DETAIL_READ.rows(self._engine, {"run_id": run_id}):
-            return detail_of(row)
-        raise unknown_run(run_id)
+        return detail_of(self._read_row(DETAIL_READ, run_id))
 
     def summary(self, run_id: str) -> Run:
         """The run without its recipe and plan, or NotFoundError."""
-        for row in SUMMARY_READ.rows(self._engine, {"run_id": run_id}):
-            return run_of(row)
-        raise unknown_run(run_id)
+        return run_of(self._read_row(SUMMARY_READ, run_id))
 
-    def list(self, criteria: RunFilter, *, limit: int, offset: int) -> RunPage:
+    def list(self, criteria: RunFilter, *, limit: int, offset: int) -> Page[Run]:
         """A page of runs, newest first, and the number of all that match."""
         shape, values, dialect = shape_of(criteria), values_of(criteria), self._engine.dialect.name
-        rows = page_statement(shape, dialect).rows(self._engine, {**values, "limit": limit, "offset": offset})
-        if rows:
-            return RunPage(data=tuple(run_of(row[:-1]) for row in rows), total=rows[0][-1])
+        read = page_statement(shape, dialect)
+        rows = read.rows(self._engine, {**values, "limit": limit, "offset": offset})
         # Beyond the last page there is no row to carry the total.
-        ((total,),) = total_statement(shape, dialect).rows(self._engine, values)
-        return RunPage(data=(), total=total)
+        carriers = rows or read.rows(self._engine, {**values, "limit": 1, "offset": 0})
+        return Page(tuple(run_of(row[:-1]) for row in rows), carriers[0][-1] if carriers else 0)
 
     def status_of(self, run_id: str) -> RunState:
         """The status and the number of events, from a cheap read; or NotFoundError."""
-        for row in STATE_READ.rows(self._engine, {"run_id": run_id}):
-            return RunState(*row)
-        raise unknown_run(run_id)
+        return RunState(*self._read_row(STATE_READ, run_id))
 
     def counts(self) -> dict[RunStatus, int]:
         """The number of runs by status; statuses without runs are left out."""
@@ -203,9 +196,8 @@ class RunRepository:
             for run in found:
                 pk = change.connection.execute(inserting, unmanaged_row(run)).scalar_one_or_none()
                 if pk is not None:
-                    details = {"status": run.current.status}
-                    message = f"Found. {_UNMANAGED}"
-                    insert_event(change.connection, pk, 0, change.now, "imported", message, details)
+                    event = NewEvent("imported", f"Found. {_UNMANAGED}", {"status": run.current.status})
+                    insert_event(change.connection, pk, 0, change.now, event)
 
     def update_unmanaged(self, run_id: str, current: UnmanagedStatus, read: NewRun | None = None) -> None:
         """Give an unmanaged run the status of its directory, and `read`, what that directory says by now."""
@@ -231,11 +223,10 @@ class RunRepository:
             values = claim_values(row, worker_id, change.now)
             run = detail_of(row).model_copy(update=values)
             lease = Lease(run_id=row.id, token=secrets.token_hex(16))
-            event = NewEvent(
-                "claimed", f"Taken by {worker_id}.", {"worker_id": worker_id, "attempt": run.num_attempts}
-            )
+            details: dict[str, JsonValue] = {"worker_id": worker_id, "attempt": run.num_attempts}
+            event = NewEvent("claimed", f"Taken by {worker_id}.", details)
             change.move(row, values.pop("status"), event, lease=lease.token, beats=0, **values)
-        return Claim(lease=lease, run=run, attempt=run.num_attempts)
+        return Claim(lease=lease, run=run)
 
     def beat(self, leases: Sequence[Lease]) -> tuple[BeatAnswer, ...]:
         """Keep leases. Those without an answer are lost."""
@@ -247,18 +238,12 @@ class RunRepository:
         with reading(self._engine) as connection:
             return _LEASES.leases(connection)
 
-    def event(
-        self,
-        lease: Lease,
-        kind: ServiceEventKind,
-        message: str,
-        details: Mapping[str, JsonValue] | None = None,
-    ) -> bool:
+    def event(self, lease: Lease, event: NewEvent) -> bool:
         """Record something that the worker did."""
         with self._change() as change:
             row = change.locked_by_lease(lease)
             if row is not None:
-                change.write(row, NewEvent(kind, message, details))
+                change.write(row, event)
         return row is not None
 
     def finish(
@@ -375,22 +360,13 @@ class RunRepository:
     def require_removable(self, run_id: str) -> None:
         """Raise ConflictError while a run is active or needed, naming what needs it."""
         with self._control(run_id) as (change, row):
-            _refuse_removal(change.connection, row)
+            refuse_removal(change.connection, row)
 
     def remove(self, run_id: str) -> None:
         """Delete a run and its events, but no directories. ConflictError while it is active or needed."""
         with self._control(run_id) as (change, row):
-            _refuse_removal(change.connection, row)
+            refuse_removal(change.connection, row)
             change.connection.execute(delete(runs).where(runs.c.pk == row.pk))
-
-
-def _refuse_removal(connection: Connection, row: Row[Any]) -> None:
-    refuse_unmanaged(row, "removed")
-    if row.status in ACTIVE:
-        raise ConflictError(
-            f"The run {row.id} is {row.status}.", next_step=f"Stop it first: tunix-rt runs cancel {row.id}"
-        )
-    refuse_needed(connection, row)
 
 
 def _require_free(connection: Connection, run_id: str) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -32,24 +33,25 @@ LATER = (
 """Events of the run `run_id` with a higher sequence than `after`, in order."""
 
 
-def insert_event(
-    connection: Connection,
-    run_pk: int,
-    sequence: int,
-    time: datetime,
-    kind: ServiceEventKind,
-    message: str,
-    details: Mapping[str, JsonValue] | None = None,
-) -> None:
+@dataclass(frozen=True)
+class NewEvent:
+    """An event that is not in the database yet."""
+
+    kind: ServiceEventKind
+    message: str
+    details: Mapping[str, JsonValue] | None = None
+
+
+def insert_event(connection: Connection, run_pk: int, sequence: int, time: datetime, event: NewEvent) -> None:
     """Insert an event, in the transaction of the change that it records."""
     values = {
         "run_pk": run_pk,
         "sequence": sequence,
         "time": time,
-        "kind": kind,
+        "kind": event.kind,
         # PostgreSQL holds every character but one, and a message may quote what a program printed.
-        "message": message.replace("\x00", "\ufffd"),
-        "details": json.dumps(dict(details or {})),
+        "message": event.message.replace("\x00", "\ufffd"),
+        "details": json.dumps(dict(event.details or {})),
     }
     connection.execute(_INSERT, values)
 
@@ -57,14 +59,8 @@ def insert_event(
 def event_of(row: Sequence[Any]) -> ServiceEvent:
     """The event in a row of `LATER`."""
     sequence, time, kind, message, details = row
-    return ServiceEvent.model_validate(
-        {
-            "sequence": sequence,
-            "time": as_utc(time),
-            "kind": kind,
-            "message": message,
-            "details": from_json(details),
-        }
+    return ServiceEvent(
+        sequence=sequence, time=as_utc(time), kind=kind, message=message, details=from_json(details)
     )
 
 
@@ -81,6 +77,10 @@ DETAIL_COLUMNS: tuple[ColumnElement[Any], ...] = tuple(
 SUMMARY_COLUMNS: tuple[ColumnElement[Any], ...] = tuple(
     column for column in runs.c if column.name not in (*_INTERNAL, *_DETAIL_ONLY)
 )
+STATE_COLUMNS: tuple[ColumnElement[Any], ...] = tuple(
+    column for column in runs.c if column.name not in _DETAIL_ONLY
+)
+"""What a change of a run looks at: all but its large values."""
 # By position: looking up twenty names per row takes longer than validating the values.
 _DETAIL_FIELDS, _SUMMARY_FIELDS = (
     tuple("run_id" if column.name == "id" else column.name for column in columns)

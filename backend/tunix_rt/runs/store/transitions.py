@@ -1,44 +1,19 @@
 """State changes of runs: each is written with its event, in one transaction."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from pydantic import JsonValue
 from sqlalchemy import ColumnElement, Connection, Row, Select, bindparam, select, update
 
 from tunix_rt.base.db.schema import baselines, evaluations, model_versions, models, runs, sweeps
 from tunix_rt.base.errors import ConflictError, NotFoundError
 from tunix_rt.engines.training.types import RunStatus
 from tunix_rt.runs.store.leases import NO_LEASE
-from tunix_rt.runs.store.rows import insert_event
-from tunix_rt.runs.types import ACTIVE, TERMINAL, Lease, ServiceEventKind, require_transition
+from tunix_rt.runs.store.rows import STATE_COLUMNS, NewEvent, insert_event
+from tunix_rt.runs.types import ACTIVE, TERMINAL, Lease, require_transition
 
-_LOCKED_COLUMNS = (
-    runs.c.pk,
-    runs.c.id,
-    runs.c.status,
-    runs.c.is_held,
-    runs.c.not_before,
-    runs.c.executor,
-    runs.c.sweep_id,
-    runs.c.lease,
-    runs.c.num_attempts,
-    runs.c.num_failures,
-    runs.c.num_events,
-    runs.c.started_at,
-)
 _UPDATE = update(runs).where(runs.c.pk == bindparam("changed_pk"))
-
-
-@dataclass(frozen=True)
-class NewEvent:
-    """An event that is not in the database yet."""
-
-    kind: ServiceEventKind
-    message: str
-    details: Mapping[str, JsonValue] | None = None
 
 
 @dataclass(frozen=True)
@@ -60,7 +35,7 @@ class Change:
         return self._locked((runs.c.id == lease.run_id) & (runs.c.lease == lease.token))
 
     def _locked(self, condition: ColumnElement[bool]) -> Row[Any] | None:
-        chosen: Select[Any] = select(*_LOCKED_COLUMNS).where(condition).with_for_update()
+        chosen: Select[Any] = select(*STATE_COLUMNS).where(condition).with_for_update()
         return self.connection.execute(chosen).one_or_none()
 
     def move(self, row: Row[Any], after: RunStatus, event: NewEvent, **values: Any) -> None:
@@ -80,9 +55,7 @@ class Change:
 
     def write(self, row: Row[Any], event: NewEvent, **values: Any) -> None:
         """Change anything but the status, and record the event."""
-        insert_event(
-            self.connection, row.pk, row.num_events, self.now, event.kind, event.message, event.details
-        )
+        insert_event(self.connection, row.pk, row.num_events, self.now, event)
         changed = {**values, "num_events": row.num_events + 1, "changed_pk": row.pk}
         self.connection.execute(_UPDATE, changed)
 
@@ -108,8 +81,13 @@ def refuse_unmanaged(row: Row[Any], what: str) -> None:
         )
 
 
-def refuse_needed(connection: Connection, row: Row[Any]) -> None:
-    """Raise ConflictError if a baseline, a registered model or an active sweep needs the run."""
+def refuse_removal(connection: Connection, row: Row[Any]) -> None:
+    """Raise ConflictError if the run is active, or a baseline, a model or an active sweep needs it."""
+    refuse_unmanaged(row, "removed")
+    if row.status in ACTIVE:
+        raise ConflictError(
+            f"The run {row.id} is {row.status}.", next_step=f"Stop it first: tunix-rt runs cancel {row.id}"
+        )
     baseline = connection.execute(
         select(baselines.c.name)
         .join(evaluations, evaluations.c.pk == baselines.c.evaluation_pk)

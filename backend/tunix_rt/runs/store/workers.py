@@ -84,18 +84,27 @@ class QueueFigures:
 def queue_figures(engine: Engine, now: datetime) -> QueueFigures:
     """Read them in one transaction."""
     with reading(engine) as connection:
-        num_waiting, oldest = _waiting(connection, now)
-        num_within, num_started, sum_wait_s = _waits(connection)
+        may_start = or_(runs.c.not_before.is_(None), runs.c.not_before <= now)
+        waiting = select(func.count(), func.min(runs.c.queued_at)).where(
+            runs.c.status == "queued", runs.c.is_held.is_(False), may_start
+        )
+        num_waiting, oldest = connection.execute(waiting).one()
+        wait_s: ColumnElement[Any] = extract("epoch", runs.c.started_at) - extract("epoch", runs.c.created_at)
+        within = [func.coalesce(func.sum(case((wait_s <= bound, 1), else_=0)), 0) for bound in WAIT_BUCKETS_S]
+        started = select(*within, func.count(), func.coalesce(func.sum(wait_s), 0)).where(
+            runs.c.started_at.is_not(None)
+        )
+        *num_within, num_started, sum_wait_s = connection.execute(started).one()
         losses = select(func.count()).where(run_events.c.kind == "lease-lost")
         running = select(runs.c.id).where(runs.c.status == "running").order_by(runs.c.pk)
         return QueueFigures(
             num_runs=dict.fromkeys(RUN_STATUSES, 0) | _counts(connection, runs.c.status),
             num_tasks=dict.fromkeys(RUN_STATUSES, 0) | _counts(connection, tasks.c.status),
-            num_waiting=num_waiting,
+            num_waiting=int(num_waiting),
             oldest_wait_s=0.0 if oldest is None else max((now - oldest).total_seconds(), 0.0),
-            num_within=num_within,
-            num_started=num_started,
-            sum_wait_s=sum_wait_s,
+            num_within=tuple(map(int, num_within)),
+            num_started=int(num_started),
+            sum_wait_s=float(sum_wait_s),
             num_lease_losses=int(connection.execute(losses).scalar_one()),
             num_workers=_counts(connection, workers.c.status),
             running=tuple(connection.execute(running).scalars()),
@@ -105,25 +114,6 @@ def queue_figures(engine: Engine, now: datetime) -> QueueFigures:
 def _counts(connection: Connection, column: ColumnElement[str]) -> dict[str, int]:
     rows = connection.execute(select(column, func.count()).group_by(column))
     return {value: int(count) for value, count in rows}
-
-
-def _waiting(connection: Connection, now: datetime) -> tuple[int, datetime | None]:
-    may_start = or_(runs.c.not_before.is_(None), runs.c.not_before <= now)
-    chosen = select(func.count(), func.min(runs.c.queued_at)).where(
-        runs.c.status == "queued", runs.c.is_held.is_(False), may_start
-    )
-    count, oldest = connection.execute(chosen).one()
-    return int(count), oldest
-
-
-def _waits(connection: Connection) -> tuple[tuple[int, ...], int, float]:
-    wait_s: ColumnElement[Any] = extract("epoch", runs.c.started_at) - extract("epoch", runs.c.created_at)
-    within = [func.coalesce(func.sum(case((wait_s <= bound, 1), else_=0)), 0) for bound in WAIT_BUCKETS_S]
-    started = select(*within, func.count(), func.coalesce(func.sum(wait_s), 0)).where(
-        runs.c.started_at.is_not(None)
-    )
-    *counts, num_started, sum_wait_s = connection.execute(started).one()
-    return tuple(map(int, counts)), int(num_started), float(sum_wait_s)
 
 
 class WorkerRepository:
@@ -136,7 +126,9 @@ class WorkerRepository:
         """Add a worker, replacing one with the same id."""
         with writing(self._engine) as connection:
             connection.execute(delete(workers).where(workers.c.id == worker.worker_id))
-            connection.execute(insert(workers), _row(worker))
+            slots = json.dumps([slot.model_dump(mode="json") for slot in worker.slots])
+            fields = worker.model_dump(exclude={"worker_id", "slots"})
+            connection.execute(insert(workers), {**fields, "id": worker.worker_id, "slots": slots})
 
     def beat(self, worker_id: str) -> bool:
         """Count one heartbeat of a worker; False if it is unknown."""
@@ -152,12 +144,6 @@ class WorkerRepository:
             changed = connection.execute(change.values(last_seen_at=datetime.now(UTC), **values))
         return changed.rowcount > 0
 
-    def get(self, worker_id: str) -> Worker | None:
-        """The worker with this id; None if it is unknown."""
-        with reading(self._engine) as connection:
-            row = connection.execute(select(workers).where(workers.c.id == worker_id)).one_or_none()
-        return None if row is None else _worker(row)
-
     def list(self) -> tuple[Worker, ...]:
         """Every worker, newest first."""
         newest_first = select(workers).order_by(workers.c.started_at.desc(), workers.c.id)
@@ -168,11 +154,6 @@ class WorkerRepository:
         """Delete a worker."""
         with writing(self._engine) as connection:
             connection.execute(delete(workers).where(workers.c.id == worker_id))
-
-
-def _row(worker: Worker) -> dict[str, Any]:
-    slots = json.dumps([slot.model_dump(mode="json") for slot in worker.slots])
-    return {**worker.model_dump(exclude={"worker_id", "slots"}), "id": worker.worker_id, "slots": slots}
 
 
 def _worker(row: Row[Any]) -> Worker:

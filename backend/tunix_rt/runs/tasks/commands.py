@@ -123,17 +123,14 @@ class _ProgressFile:
         self._last_s = float("-inf")
 
     def show_line(self, text: str) -> None:
-        """Start the next stage."""
         note(text)
         self._directory.write_progress(TaskProgress(stage=text))
 
     def show_hashing(self, fraction: float) -> None:
-        """Report how much of the weights is hashed."""
         if self._is_due(is_last=fraction == 1):
             self._directory.write_progress(TaskProgress(stage=f"reading the weights, {fraction:.0%}"))
 
     def show_progress(self, progress: EvaluationProgress) -> None:
-        """Report how many answers are generated."""
         if not self._is_due(is_last=progress.num_done == progress.num_total):
             return
         note(str(progress))

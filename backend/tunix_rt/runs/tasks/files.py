@@ -8,63 +8,30 @@ tasks/<task_id>/result.json    its result, written last
 
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
-
-from pydantic import ValidationError
 
 from tunix_rt.base.files.atomic import storage_errors, write_json_atomically
 from tunix_rt.base.files.copies import CHUNK_BYTES, stream_zip
-from tunix_rt.base.records import Record
 from tunix_rt.runs.files import JobDir
 from tunix_rt.runs.tasks.types import TaskProgress, TaskResult
 
-_Record = TypeVar("_Record", bound=Record)
 
-
-@dataclass(frozen=True)
 class TaskDir:
-    """The paths of one task."""
+    """The paths of one task, which are described above, and its records."""
 
-    path: Path
-
-    @property
-    def job_dir(self) -> JobDir:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.job_dir = JobDir(path)
         """The same directory, as a job directory."""
-        return JobDir(self.path)
-
-    @property
-    def export(self) -> Path:
-        """Directory of the exported files."""
-        return self.path / "export"
-
-    @property
-    def archive(self) -> Path:
+        self.export = path / "export"
+        self.archive = self.export / "model.zip"
         """The file of a zip export."""
-        return self.export / "model.zip"
-
-    @property
-    def result(self) -> Path:
-        """Its result."""
-        return self.path / "result.json"
-
-    @property
-    def progress(self) -> Path:
-        """Its progress."""
-        return self.path / "progress.json"
-
-    def read_progress(self) -> TaskProgress | None:
-        """Its progress; None before it has started."""
-        return _read(self.progress, TaskProgress)
+        self.result = path / "result.json"
+        self.progress = path / "progress.json"
 
     def write_progress(self, progress: TaskProgress) -> None:
         """Write its progress."""
         write_json_atomically(self.progress, progress.to_json(), what="writing the progress of a task")
-
-    def read_result(self) -> TaskResult | None:
-        """Its result; None before it has succeeded."""
-        return _read(self.result, TaskResult)
 
     def write_result(self, result: TaskResult) -> None:
         """Write its result, last of all: a task with a result is complete."""
@@ -95,10 +62,3 @@ def file_chunks(path: Path) -> Iterator[bytes]:
     with path.open("rb") as file:
         while chunk := file.read(CHUNK_BYTES):
             yield chunk
-
-
-def _read(path: Path, kind: type[_Record]) -> _Record | None:
-    try:
-        return kind.model_validate_json(path.read_bytes())
-    except (FileNotFoundError, ValidationError):
-        return None

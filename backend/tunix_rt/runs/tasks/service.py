@@ -14,9 +14,10 @@ from tunix_rt.evaluation.scoring.checkers.check import require_checkers
 from tunix_rt.models.export import require_form
 from tunix_rt.models.find import resolve
 from tunix_rt.models.types import ExportReport
+from tunix_rt.runs.files import read_record
 from tunix_rt.runs.tasks.files import TaskDir, file_chunks
 from tunix_rt.runs.tasks.store import TaskRepository
-from tunix_rt.runs.tasks.types import EvaluateModel, ExportModel, Task, TaskFilter, TaskRequest
+from tunix_rt.runs.tasks.types import EvaluateModel, Task, TaskFilter, TaskProgress, TaskRequest
 from tunix_rt.runs.types import ACTIVE
 from tunix_rt.serving.names import find_served
 
@@ -30,29 +31,20 @@ def submit_task(home: Home, request: TaskRequest) -> Task:
         DataError: The eval set cannot be used.
         MissingExtraError: The extra of a checker is not installed.
     """
-    model = (
-        _resolve_evaluation(home, request)
-        if isinstance(request, EvaluateModel)
-        else _resolve_export(home, request)
-    )
+    if isinstance(request, EvaluateModel):
+        evalset = named_evalset(home.settings, request.eval_set)
+        if request.limit is not None and request.limit > len(evalset.items):
+            raise InvalidInputError(
+                f"{request.eval_set} has {len(evalset.items)} items, fewer than {request.limit}.",
+                next_step="Lower the limit, or leave it out.",
+            )
+        require_checkers(evalset.items)
+        model = find_served(home, request.model).root
+    else:
+        version = resolve(home, request.model)
+        require_form(version, request.form)
+        model = version.reference
     return TaskRepository(home.database).add(uuid4(), model, request)
-
-
-def _resolve_evaluation(home: Home, request: EvaluateModel) -> str:
-    evalset = named_evalset(home.settings, request.eval_set)
-    if request.limit is not None and request.limit > len(evalset.items):
-        raise InvalidInputError(
-            f"{request.eval_set} has {len(evalset.items)} items, fewer than {request.limit}.",
-            next_step="Lower the limit, or leave it out.",
-        )
-    require_checkers(evalset.items)
-    return find_served(home, request.model).root
-
-
-def _resolve_export(home: Home, request: ExportModel) -> str:
-    version = resolve(home, request.model)
-    require_form(version, request.form)
-    return version.reference
 
 
 class TaskList(BaseModel):
@@ -120,4 +112,5 @@ def exported(home: Home, task_id: UUID) -> tuple[ExportReport, Iterator[bytes]]:
 def _with_progress(home: Home, task: Task) -> Task:
     if task.status not in ACTIVE:
         return task
-    return task.model_copy(update={"progress": task_dir(home, task.task_id).read_progress()})
+    progress = read_record(task_dir(home, task.task_id).progress, TaskProgress)
+    return task.model_copy(update={"progress": progress})

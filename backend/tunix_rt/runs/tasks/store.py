@@ -7,60 +7,27 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Connection, Engine, Row, delete, func, insert, select, update
+from sqlalchemy import Connection, Engine, Row, delete, func, insert, select, update
 
 from tunix_rt.base.db.engine import autocommit, reading, writing
 from tunix_rt.base.db.schema import tasks
 from tunix_rt.base.errors import ConflictError, NotFoundError
 from tunix_rt.engines.training.types import RunFailure, RunStatus
 from tunix_rt.runs.store.leases import NO_LEASE, LeaseTable, claim_values
-from tunix_rt.runs.tasks.types import Task, TaskClaim, TaskFilter, TaskPage, TaskRequest, TaskResult
-from tunix_rt.runs.types import TERMINAL, BeatAnswer, Lease, LeaseBeat, Slot
+from tunix_rt.runs.tasks.types import Task, TaskClaim, TaskFilter, TaskRequest, TaskResult
+from tunix_rt.runs.types import TERMINAL, BeatAnswer, Lease, LeaseBeat, Page, Slot
 
 
-def queued_task_row(task_id: UUID, model: str, request: TaskRequest, now: datetime) -> dict[str, Any]:
-    """The row of a new task."""
-    return {
-        "id": task_id,
-        "created_at": now,
-        "kind": request.kind,
-        "model": model,
-        "device": request.device,
-        "status": "queued",
-        "request": request.model_dump_json(exclude_none=True),
-        "num_attempts": 0,
-        "num_failures": 0,
-        "beats": 0,
-    }
-
-
-def task_of(row: Row[Any]) -> Task:
-    """The task of a row."""
-    return Task.model_validate(
-        {
-            "task_id": row.id,
-            "status": row.status,
-            "created_at": row.created_at,
-            "model": row.model,
-            "request": json.loads(row.request),
-            "num_attempts": row.num_attempts,
-            "num_failures": row.num_failures,
-            "not_before": row.not_before,
-            "worker_id": row.worker_id,
-            "started_at": row.started_at,
-            "finished_at": row.finished_at,
-            "failure": None if row.failure is None else RunFailure.model_validate_json(row.failure),
-            "result": None if row.result is None else TaskResult.model_validate_json(row.result),
-        }
-    )
+def _task_of(row: Row[Any]) -> Task:
+    values = {name: value for name, value in row._mapping.items() if name in Task.model_fields}
+    for name in ("request", "failure", "result"):
+        if values[name] is not None:
+            values[name] = json.loads(values[name])
+    return Task.model_validate({"task_id": row.id, **values})
 
 
 _ANY_QUEUED = select(tasks.c.pk).where(tasks.c.status == "queued").limit(1)
 _LEASES = LeaseTable(tasks, tuple(tasks.c), order=(tasks.c.pk,))
-
-
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
 
 
 class TaskRepository:
@@ -69,33 +36,52 @@ class TaskRepository:
     A worker's writes carry its lease: once the lease is lost, they return False and change nothing.
     """
 
-    def __init__(self, engine: Engine, *, now: Callable[[], datetime] = _utc_now) -> None:
+    def __init__(self, engine: Engine, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self._engine = engine
         self._now = now
 
     def add(self, task_id: UUID, model: str, request: TaskRequest) -> Task:
         """Put a task into the queue."""
+        row = {
+            "id": task_id,
+            "created_at": self._now(),
+            "kind": request.kind,
+            "model": model,
+            "device": request.device,
+            "status": "queued",
+            "request": request.model_dump_json(exclude_none=True),
+            "num_attempts": 0,
+            "num_failures": 0,
+            "beats": 0,
+        }
         with writing(self._engine) as connection:
-            connection.execute(insert(tasks).values(**queued_task_row(task_id, model, request, self._now())))
-            return task_of(_row(connection, task_id))
+            connection.execute(insert(tasks), row)
+            return _task_of(_row(connection, task_id))
 
     def get(self, task_id: UUID) -> Task:
         """The task with this id, or NotFoundError."""
         with autocommit(self._engine) as connection:
-            return task_of(_row(connection, task_id))
+            return _task_of(_row(connection, task_id))
 
-    def list(self, criteria: TaskFilter, *, limit: int, offset: int) -> TaskPage:
+    def list(self, criteria: TaskFilter, *, limit: int, offset: int) -> Page[Task]:
         """A page of tasks, newest first, and the number of all that match."""
-        chosen = _conditions(criteria)
+        given = criteria.model_dump(include={"kind", "model"}, exclude_none=True)
+        chosen = [tasks.c[name] == value for name, value in given.items()]
+        if criteria.status:
+            chosen.append(tasks.c.status.in_(criteria.status))
         page = select(tasks).where(*chosen).order_by(tasks.c.pk.desc()).limit(limit).offset(offset)
         with reading(self._engine) as connection:
             total = connection.execute(select(func.count()).select_from(tasks).where(*chosen)).scalar_one()
-            return TaskPage(data=tuple(map(task_of, connection.execute(page))), total=total)
+            return Page(tuple(map(_task_of, connection.execute(page))), total)
 
     def claim(self, worker_id: str, slots: Sequence[Slot]) -> TaskClaim | None:
         """Take the oldest task that one of these free slots may run; None if there is none."""
-        if not slots or not self._is_any_queued():
+        if not slots:
             return None
+        # Without a lock: workers check it before every claim of a run.
+        with autocommit(self._engine) as connection:
+            if connection.execute(_ANY_QUEUED).first() is None:
+                return None
         with writing(self._engine, is_durable=False) as connection:
             now = self._now()
             row = _LEASES.first(connection, slots, now)
@@ -103,7 +89,7 @@ class TaskRepository:
                 return None
             values, token = claim_values(row, worker_id, now), secrets.token_hex(16)
             _write(connection, row, lease=token, beats=0, **values)
-            task = task_of(row).model_copy(update=values)
+            task = _task_of(row).model_copy(update=values)
         return TaskClaim(lease=Lease(run_id=str(task.task_id), token=token), task=task)
 
     def beat(self, leases: Sequence[Lease]) -> tuple[BeatAnswer, ...]:
@@ -169,7 +155,7 @@ class TaskRepository:
                 _write(connection, row, status="cancelled", finished_at=self._now(), not_before=None)
             else:
                 _write(connection, row, status="cancelling")
-            return task_of(_row(connection, task_id))
+            return _task_of(_row(connection, task_id))
 
     def remove(self, task_id: UUID) -> None:
         """Delete a task that has ended; ConflictError while it is queued or running."""
@@ -181,11 +167,6 @@ class TaskRepository:
                     next_step=f"Stop it first: tunix-rt tasks cancel {task_id}",
                 )
             connection.execute(delete(tasks).where(tasks.c.pk == row.pk))
-
-    def _is_any_queued(self) -> bool:
-        """Without a lock: workers check it before every claim of a run."""
-        with autocommit(self._engine) as connection:
-            return connection.execute(_ANY_QUEUED).first() is not None
 
 
 def _row_of_lease(connection: Connection, lease: Lease) -> Row[Any] | None:
@@ -204,14 +185,3 @@ def _row(connection: Connection, task_id: UUID, *, is_locked: bool = False) -> R
 
 def _write(connection: Connection, row: Row[Any], **values: Any) -> None:
     connection.execute(update(tasks).where(tasks.c.pk == row.pk).values(**values))
-
-
-def _conditions(criteria: TaskFilter) -> list[ColumnElement[bool]]:
-    conditions = []
-    if criteria.kind is not None:
-        conditions.append(tasks.c.kind == criteria.kind)
-    if criteria.model is not None:
-        conditions.append(tasks.c.model == criteria.model)
-    if criteria.status:
-        conditions.append(tasks.c.status.in_(criteria.status))
-    return conditions

@@ -111,10 +111,3 @@ class TaskFilter(Record):
     """`name:version`, or the id of a run."""
     status: tuple[RunStatus, ...] = ()
     """Any of these; none given means all."""
-
-
-class TaskPage(Record):
-    """A page of tasks, and the number of all that match."""
-
-    data: tuple[Task, ...]
-    total: Count

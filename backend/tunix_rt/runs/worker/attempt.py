@@ -8,13 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue
 
-from tunix_rt.base.errors import StorageError, TunixRTError
+from tunix_rt.base.errors import StorageError, TunixRTError, error_fields
 from tunix_rt.base.files.locks import is_held
 from tunix_rt.base.home import Home
 from tunix_rt.base.logs import redacted
-from tunix_rt.engines.training.run_dir import RunDir
 from tunix_rt.engines.training.types import RunFailure, RunManifest
 from tunix_rt.runs.executors.base import (
     Child,
@@ -27,12 +26,12 @@ from tunix_rt.runs.executors.base import (
 )
 from tunix_rt.runs.executors.local import LocalExecutor
 from tunix_rt.runs.executors.processes import wait_until
-from tunix_rt.runs.files import AttemptRecord
+from tunix_rt.runs.files import AttemptRecord, read_record
 from tunix_rt.runs.store.repository import RunRepository
-from tunix_rt.runs.store.transitions import NewEvent
+from tunix_rt.runs.store.rows import NewEvent
 from tunix_rt.runs.tasks.files import TaskDir
 from tunix_rt.runs.tasks.store import TaskRepository
-from tunix_rt.runs.tasks.types import TaskClaim
+from tunix_rt.runs.tasks.types import TaskClaim, TaskResult
 from tunix_rt.runs.types import BeatAnswer, Claim, Lease, ServiceEventKind, Slot
 from tunix_rt.runs.worker.heartbeat import Heartbeat
 from tunix_rt.runs.worker.outcome import (
@@ -51,81 +50,14 @@ from tunix_rt.runs.worker.outcome import (
 logger = logging.getLogger(__name__)
 
 
-class EventLog:
-    """Events of a run, kept until the database takes them, in order."""
-
-    def __init__(self, runs: RunRepository, lease: Lease) -> None:
-        self._runs = runs
-        self._lease = lease
-        self._pending: deque[NewEvent] = deque()
-        self._writing = threading.Lock()
-        self.is_closed = False
-        """Whether the lease is lost: nothing more can be written."""
-
-    def add(self, kind: ServiceEventKind, message: str, **details: JsonValue) -> None:
-        """Add an event, to be written by the next `flush`."""
-        self._pending.append(NewEvent(kind, message, details))
-
-    def flush(self) -> None:
-        """Write the pending events.
-
-        Raises:
-            StorageError: The database is away; no event is lost.
-        """
-        with self._writing:
-            while self._pending and not self.is_closed:
-                event = self._pending[0]
-                self.is_closed = not self._runs.event(self._lease, event.kind, event.message, event.details)
-                self._pending.popleft()
-
-
 _POLL_S = 0.2
 _NOT_STARTED = ChildExit(None, detail="It was stopped before it started.")
-
-
-class StopController:
-    """Passes stop requests on to a child. `request` and `kill` may be called by any thread."""
-
-    def __init__(self, heartbeat: Heartbeat, *, lease_s: float) -> None:
-        self._heartbeat = heartbeat
-        self._lease_s = lease_s
-        self.reason: StopReason | None = None
-        """The first reason counts; the queue knows of a later cancel by itself."""
-        self._is_stopping = False
-        self._is_kill_requested = False
-        self._changed = threading.Event()
-
-    def request(self, reason: StopReason) -> None:
-        """Stop the child after it has saved."""
-        self.reason = self.reason or reason
-        self._changed.set()
-
-    def kill(self) -> None:
-        """Kill the child at once."""
-        self._is_kill_requested = True
-        self._changed.set()
-
-    def run_child(self, start: Callable[[], Child], on_stopping: Callable[[StopReason], None]) -> ChildExit:
-        """Start the child and wait for its end, passing on stop requests meanwhile."""
-        if self.reason is not None or self._is_kill_requested:
-            return _NOT_STARTED
-        child = start()
-        try:
-            while (how := child.poll()) is None:
-                # On this machine's clock: before others may take the run, nothing of it runs here.
-                if self._heartbeat.silence_s() > self._lease_s:
-                    self.request("database-away")
-                if self._is_kill_requested:
-                    child.kill()
-                elif self.reason is not None and not self._is_stopping:
-                    self._is_stopping = True
-                    child.stop()
-                    on_stopping(self.reason)
-                self._changed.wait(_POLL_S)
-                self._changed.clear()
-        finally:
-            child.close()
-        return how
+_STOPPING: dict[StopReason, str] = {
+    "cancel": "Asked to save and stop.",
+    "pause": "Asked to save and stop, to be resumed later.",
+    "drain": "Asked to save and stop: the worker is shutting down.",
+    "database-away": "Asked to save and stop: the database does not answer.",
+}
 
 
 @dataclass(frozen=True)
@@ -152,7 +84,10 @@ class Attempt(ABC):
         self.lease = lease
         self.slot = slot
         self._is_lost = False
-        self._stop = StopController(context.heartbeat, lease_s=self._settings.worker_lease_s)
+        self._stop_reason: StopReason | None = None
+        """The first reason counts; the queue knows of a later cancel by itself."""
+        self._is_kill_requested = False
+        self._changed = threading.Event()
 
     def on_beat(self, answer: BeatAnswer) -> None:
         """Stop if somebody has cancelled or paused it."""
@@ -163,7 +98,8 @@ class Attempt(ABC):
 
     def request_stop(self, reason: StopReason) -> None:
         """Stop with a checkpoint; an evaluation keeps its answers."""
-        self._stop.request(reason)
+        self._stop_reason = self._stop_reason or reason
+        self._changed.set()
 
     def lose(self) -> None:
         """Another worker has the lease: kill everything, write nothing more."""
@@ -172,11 +108,16 @@ class Attempt(ABC):
 
     def kill(self) -> None:
         """Kill the child at once."""
-        self._stop.kill()
+        self._is_kill_requested = True
+        self._changed.set()
 
     @abstractmethod
     def write_events(self) -> None:
         """Write the events so far; StorageError while the database is away."""
+
+    @abstractmethod
+    def _add_event(self, kind: ServiceEventKind, message: str, **details: JsonValue) -> None:
+        """Add an event, to be written by the next `write_events`."""
 
     @abstractmethod
     def _execute(self) -> Outcome:
@@ -185,6 +126,30 @@ class Attempt(ABC):
     @abstractmethod
     def _write_outcome(self, outcome: Outcome, not_before: datetime | None) -> bool:
         """Write the end; False if the lease is lost."""
+
+    def _run_child(self, start: Callable[[], Child]) -> ChildExit:
+        """Start a child and wait for its end, passing on stop requests meanwhile."""
+        if self._stop_reason is not None or self._is_kill_requested:
+            return _NOT_STARTED
+        child, is_stopping = start(), False
+        try:
+            while (how := child.poll()) is None:
+                # On this machine's clock: before others may take the run, nothing of it runs here.
+                if self._context.heartbeat.silence_s() > self._settings.worker_lease_s:
+                    self.request_stop("database-away")
+                if self._is_kill_requested:
+                    child.kill()
+                elif self._stop_reason is not None and not is_stopping:
+                    is_stopping = True
+                    child.stop()
+                    self._add_event("stopping", _STOPPING[self._stop_reason])
+                self._changed.wait(_POLL_S)
+                self._changed.clear()
+        finally:
+            child.close()
+        if how.was_killed:
+            self._add_event("killed", "Killed: it did not stop in time.")
+        return how
 
     def run(self) -> None:
         """Do the work and write its end, retrying while the database is away: the results are on disk."""
@@ -218,25 +183,26 @@ class TaskAttempt(Attempt):
     def write_events(self) -> None:
         """Tasks have no events."""
 
+    def _add_event(self, kind: ServiceEventKind, message: str, **details: JsonValue) -> None:
+        pass
+
     def _execute(self) -> Outcome:
         try:
             job = task_job(self._settings, self._task, self.slot)
             executor = self._context.task_executor
             executor.adopt_or_clear(job.job_dir)
             self._dir.clear()
-            how = self._stop.run_child(lambda: executor.start(job), lambda _reason: None)
+            how = self._run_child(lambda: executor.start(job))
         except TunixRTError as error:
-            failure = RunFailure(
-                code=error.code, detail=redacted(error.detail), next_step=redacted(error.next_step)
-            )
+            failure = RunFailure(**{name: redacted(text) for name, text in error_fields(error).items()})
             return Finished("failed", failure.detail, failure=failure)
         end = AttemptEnd(
             f"tunix-rt tasks show {self.lease.run_id}",
             how,
-            self._stop.reason,
+            self._stop_reason,
             self._task.num_failures,
             failure=job.job_dir.read_error(),
-            result=self._dir.read_result(),
+            result=read_record(self._dir.result, TaskResult),
             output_tail=job.job_dir.output_tail(),
         )
         return task_outcome(end, max_failures=self._settings.run_max_failures)
@@ -250,33 +216,27 @@ class TaskAttempt(Attempt):
         return tasks.finish(self.lease, outcome.status, failure=outcome.failure, result=outcome.result)
 
 
-_LOST_TOO_OFTEN = ChildExit(None, detail="Its worker was lost.", is_infrastructure=True)
-_STOPPING: dict[StopReason, str] = {
-    "cancel": "Asked to save and stop.",
-    "pause": "Asked to save and stop, to be resumed later.",
-    "drain": "Asked to save and stop: the worker is shutting down.",
-    "database-away": "Asked to save and stop: the database does not answer.",
-}
-
-
 class RunAttempt(Attempt):
     """A claimed run."""
 
     def __init__(self, context: WorkerContext, claim: Claim, slot: Slot) -> None:
         super().__init__(context, claim.lease, slot)
         self._claim = claim
-        self._event_log = EventLog(RunRepository(context.home.database), claim.lease)
-
-    def lose(self) -> None:
-        """Another worker has the run: kill everything, write nothing more."""
-        self._event_log.is_closed = True
-        super().lose()
+        self._runs = RunRepository(context.home.database)
+        self._pending_events: deque[NewEvent] = deque()
+        self._writing_events = threading.Lock()
 
     def write_events(self) -> None:
-        """Write the events so far."""
-        self._event_log.flush()
-        if self._event_log.is_closed:
-            self.lose()
+        """Write the events so far, in order; StorageError while the database is away: no event is lost."""
+        with self._writing_events:
+            while self._pending_events and not self._is_lost:
+                if not self._runs.event(self.lease, self._pending_events[0]):
+                    self.lose()
+                self._pending_events.popleft()
+
+    def _add_event(self, kind: ServiceEventKind, message: str, **details: JsonValue) -> None:
+        self._pending_events.append(NewEvent(kind, message, details))
+        self._context.heartbeat.wake()
 
     def _execute(self) -> Outcome:
         try:
@@ -286,23 +246,27 @@ class RunAttempt(Attempt):
             self._context.evaluator.adopt_or_clear(job.job_dir)
             if not wait_until(lambda: not is_held(job.run_dir.path), within_s=self._settings.cancel_grace_s):
                 raise StorageError(
-                    f"Another process is writing the run {job.run_id}.",
+                    f"Another process is writing the run {self.lease.run_id}.",
                     next_step="Stop the tunix-rt train process that does.",
                 )
             return self._train_and_evaluate(job)
         except TunixRTError as error:
             # Exit code 1 means that the request is not to blame.
             code = None if error.exit_code == 1 else error.exit_code
-            failure = RunFailure(code=error.code, detail=error.detail, next_step=error.next_step)
-            how = ChildExit(code, is_infrastructure=code is None)
-            return self._outcome(replace(self._end(how, self._claim.run.num_failures), failure=failure))
+            failure = RunFailure(**error_fields(error))
+            end = self._end(ChildExit(code), self._claim.run.num_failures)
+            return self._outcome(replace(end, failure=failure))
 
     def _train_and_evaluate(self, job: Job) -> Outcome:
         first_step = self._context.executor.newest_step(job.run_dir)
         num_failures = failures_so_far(self._claim.run.num_failures, job.job_dir.read_attempt(), first_step)
-        earlier = _earlier_success(job.run_dir)
+        manifest, earlier = read_record(job.run_dir.manifest, RunManifest), None
+        if manifest is not None and manifest.status == "succeeded":
+            # The worker of that attempt was lost before it could evaluate or report it.
+            earlier = Finished("succeeded", "Succeeded, in an earlier attempt.", 0, None, manifest.figures)
         if num_failures >= self._settings.run_max_failures:
-            return earlier or gave_up(self._end(_LOST_TOO_OFTEN, num_failures), job.run_id)
+            lost = ChildExit(None, detail="Its worker was lost.")
+            return earlier or gave_up(self._end(lost, num_failures), self.lease.run_id)
         job.job_dir.write_attempt(AttemptRecord(attempt=job.attempt, first_step=first_step))
         trained = earlier or self._train(job, first_step, num_failures)
         eval_set = self._claim.run.request.eval_set
@@ -311,16 +275,16 @@ class RunAttempt(Attempt):
         return self._evaluate(job, eval_set, trained, num_failures)
 
     def _train(self, job: Job, first_step: int, num_failures: int) -> Outcome:
-        before = _manifest_bytes(job.run_dir)
+        before = read_record(job.run_dir.manifest, RunManifest)
         resumed = f", resuming after step {first_step}" if first_step else ""
         self._add_event("started", f"Started on {self.slot}{resumed}.", attempt=job.attempt, step=first_step)
-        how = self._run_child(self._context.executor, job)
-        after = _manifest_bytes(job.run_dir)
+        how = self._run_child(lambda: self._context.executor.start(job))
+        after = read_record(job.run_dir.manifest, RunManifest)
         has_progressed = self._context.executor.newest_step(job.run_dir) > first_step
         end = replace(
             self._end(how, 0 if has_progressed else num_failures),
             failure=job.job_dir.read_error(),
-            manifest=None if after == before else _manifest(after),
+            manifest=None if after == before else after,
             output_tail=job.job_dir.output_tail(),
         )
         return self._outcome(end)
@@ -328,53 +292,40 @@ class RunAttempt(Attempt):
     def _evaluate(self, job: Job, eval_set: str, trained: Finished, num_failures: int) -> Outcome:
         """A failed evaluation never undoes the training."""
         self._add_event("evaluating", f"Evaluating on {eval_set}.", eval_set=eval_set)
-        command = evaluation_command(self._claim, eval_set, self.slot)
-        how = self._run_child(self._context.evaluator, replace(job, command=command))
+        evaluation = replace(job, command=evaluation_command(self._claim, eval_set, self.slot))
+        how = self._run_child(lambda: self._context.evaluator.start(evaluation))
         if how.code == 0:
             self._add_event("evaluated", f"Evaluated on {eval_set}.", eval_set=eval_set)
             return trained
-        reason = self._stop.reason
+        reason = self._stop_reason
         if how.code is None if reason is None else reason != "cancel":  # interrupted
             outcome = self._outcome(self._end(replace(how, code=None), num_failures))
             if isinstance(outcome, Requeued):
                 return outcome
-        again = f"tunix-rt eval {job.run_id} --eval-set {eval_set}"
+        again = f"tunix-rt eval {self.lease.run_id} --eval-set {eval_set}"
         self._add_event("warning", f"The evaluation failed. {describe_exit(how)} Run it again: {again}")
         return trained
 
-    def _run_child(self, executor: Executor, job: Job) -> ChildExit:
-        how = self._stop.run_child(
-            lambda: executor.start(job), lambda reason: self._add_event("stopping", _STOPPING[reason])
-        )
-        if how.was_killed:
-            self._add_event("killed", "Killed: it did not stop in time.")
-        return how
-
-    def _add_event(self, kind: ServiceEventKind, message: str, **details: JsonValue) -> None:
-        self._event_log.add(kind, message, **details)
-        self._context.heartbeat.wake()
-
     def _end(self, how: ChildExit, num_failures: int) -> AttemptEnd:
         command = f"tunix-rt runs logs {self.lease.run_id}"
-        return AttemptEnd(command, how, self._stop.reason, num_failures)
+        return AttemptEnd(command, how, self._stop_reason, num_failures)
 
     def _outcome(self, end: AttemptEnd) -> Outcome:
         return run_outcome(end, run_id=self.lease.run_id, max_failures=self._settings.run_max_failures)
 
     def _write_outcome(self, outcome: Outcome, not_before: datetime | None) -> bool:
-        self._event_log.flush()
-        if self._event_log.is_closed:
+        self.write_events()
+        if self._is_lost:
             return False
-        runs = RunRepository(self._context.home.database)
         if isinstance(outcome, Requeued):
-            return runs.requeue(
+            return self._runs.requeue(
                 self.lease,
                 outcome.kind,
                 outcome.message,
                 not_before=not_before,
                 num_failures=outcome.num_failures,
             )
-        return runs.finish(
+        return self._runs.finish(
             self.lease,
             outcome.status,
             outcome.message,
@@ -382,25 +333,3 @@ class RunAttempt(Attempt):
             failure=outcome.failure,
             figures=outcome.figures,
         )
-
-
-def _earlier_success(run_dir: RunDir) -> Finished | None:
-    """The success of an earlier attempt whose worker was lost before it could evaluate or report it."""
-    manifest = _manifest(_manifest_bytes(run_dir))
-    if manifest is None or manifest.status != "succeeded":
-        return None
-    return Finished("succeeded", "Succeeded, in an earlier attempt.", 0, None, manifest.figures)
-
-
-def _manifest_bytes(run_dir: RunDir) -> bytes | None:
-    try:
-        return run_dir.manifest.read_bytes()
-    except FileNotFoundError:
-        return None
-
-
-def _manifest(content: bytes | None) -> RunManifest | None:
-    try:
-        return None if content is None else RunManifest.model_validate_json(content)
-    except ValidationError:
-        return None

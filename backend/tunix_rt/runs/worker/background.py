@@ -43,7 +43,18 @@ class _BackgroundWorker:
 
     def supervise(self) -> None:
         """Start the worker, and restart it whenever it ends, until `stop`."""
-        while (worker := self._start()) is not None:
+        # What the command line of the server changed; both share the rest of the environment.
+        settings = self._settings
+        changed = {"TUNIX_RT_LOG_FORMAT": settings.log_format, "TUNIX_RT_LOG_LEVEL": settings.log_level}
+        environment = {**os.environ, **changed}
+        while True:
+            with self._starting:
+                if self._must_exit.is_set():
+                    return
+                # In its own session: Ctrl-C is for the server, which then stops the worker.
+                self._worker = worker = subprocess.Popen(
+                    _COMMAND, bufsize=0, stdin=subprocess.PIPE, env=environment, start_new_session=True
+                )
             exit_code = worker.wait()
             _close_lifeline(worker)
             if not self._must_exit.is_set():
@@ -62,22 +73,6 @@ class _BackgroundWorker:
             worker.wait(self._settings.cancel_grace_s + _EXIT_GRACE_S)
         except subprocess.TimeoutExpired:
             worker.kill()
-
-    def _start(self) -> "subprocess.Popen[bytes] | None":
-        with self._starting:
-            if self._must_exit.is_set():
-                return None
-            # In its own session: Ctrl-C is for the server, which then stops the worker.
-            self._worker = subprocess.Popen(
-                _COMMAND, bufsize=0, stdin=subprocess.PIPE, env=self._environment(), start_new_session=True
-            )
-            return self._worker
-
-    def _environment(self) -> dict[str, str]:
-        # What the command line of the server changed; both share the rest of the environment.
-        settings = self._settings
-        changed = {"TUNIX_RT_LOG_FORMAT": settings.log_format, "TUNIX_RT_LOG_LEVEL": settings.log_level}
-        return {**os.environ, **changed}
 
 
 def _close_lifeline(worker: "subprocess.Popen[bytes]") -> None:

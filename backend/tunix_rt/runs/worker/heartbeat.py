@@ -95,13 +95,8 @@ class Heartbeat:
         try:
             leases = [attempt.lease for attempt in attempts]
             # A token belongs to one of the queues; the other does not know it.
-            answers = {
-                answer.token: answer
-                for answer in (
-                    *RunRepository(self._home.database).beat(leases),
-                    *TaskRepository(self._home.database).beat(leases),
-                )
-            }
+            repositories = RunRepository(self._home.database), TaskRepository(self._home.database)
+            answers = {answer.token: answer for queue in repositories for answer in queue.beat(leases)}
             if not WorkerRepository(self._home.database).beat(self._worker.worker_id):
                 WorkerRepository(self._home.database).register(self._worker)
             self._last_answer_s = started_s
@@ -185,20 +180,16 @@ class Maintenance:
         leases, kept = self._own_leases()
         silent = self._lease_watch.stale({lease.token: lease.beats for lease in leases})
         for lease in leases:
-            reason = self._why_lost(lease, workers.get(lease.worker_id), lease.token in silent, kept)
-            if reason is not None:
-                self._requeue(lease, reason)
+            holder = workers.get(lease.worker_id)
+            if lease.worker_id == self._worker_id:
+                if lease.token not in kept:
+                    # The answer to a claim, or to giving a run back, never arrived.
+                    self._requeue(lease, f"{lease.worker_id} does not know that it had it.")
+            elif holder is not None and is_gone(holder.pid, holder.process_start):
+                self._requeue(lease, f"Its worker {lease.worker_id} has died.")
+            elif lease.token in silent:
+                self._requeue(lease, f"Its worker {lease.worker_id} has sent no heartbeat for too long.")
         self._update_workers(tuple(workers.values()))
-
-    def _why_lost(
-        self, lease: LeaseBeat, holder: Worker | None, is_silent: bool, kept: frozenset[str]
-    ) -> str | None:
-        if lease.worker_id == self._worker_id:
-            # The answer to a claim, or to giving a run back, never arrived.
-            return None if lease.token in kept else f"{lease.worker_id} does not know that it had it."
-        if holder is not None and is_gone(holder.pid, holder.process_start):
-            return f"Its worker {lease.worker_id} has died."
-        return f"Its worker {lease.worker_id} has sent no heartbeat for too long." if is_silent else None
 
     def _requeue(self, lost: LeaseBeat, reason: str) -> None:
         # Whether the attempt made progress is seen from its checkpoints by the next worker.

@@ -7,7 +7,7 @@ import signal
 import socket
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 from functools import partial
 from types import FrameType
@@ -100,17 +100,20 @@ class WorkerLoop:
         return 0 if self._must_stop.is_set() else 1
 
     def _take_runs(self) -> None:
-        self._reap()
+        for attempt, thread in list(self._attempts.items()):
+            if not thread.is_alive():
+                del self._attempts[attempt]
+                self._free = sorted([*self._free, attempt.slot], key=lambda slot: slot.device == "auto")
         while self._free and not self._must_stop.is_set():
             try:
-                attempt = self._claim_next()
+                claimed = self._claim_next()
             except StorageError as error:
                 logger.debug("no run can be taken while the database is away: %s", error)
                 return
-            if attempt is None:
+            if claimed is None:
                 return
-            logger.info("%s is taken on %s", attempt.lease.run_id, attempt.slot)
-            self._attempts[attempt] = _start_thread(self._work, attempt)
+            logger.info("%s is taken on %s", claimed.lease.run_id, claimed.slot)
+            self._attempts[claimed] = _start_thread(self._work, claimed)
 
     def _claim_next(self) -> Attempt | None:
         # Under a lock: maintenance must find every lease of this worker among the kept ones.
@@ -137,12 +140,6 @@ class WorkerLoop:
             attempt.run()
         finally:
             self._wake_up.set()
-
-    def _reap(self) -> None:
-        for attempt, thread in list(self._attempts.items()):
-            if not thread.is_alive():
-                del self._attempts[attempt]
-                self._free = sorted([*self._free, attempt.slot], key=lambda slot: slot.device == "auto")
 
     def _leases(self) -> tuple[tuple[LeaseBeat, ...], frozenset[str]]:
         """Every lease in force, and the tokens of those kept here."""
@@ -187,7 +184,13 @@ def run_worker(
     chores: Mapping[str, Chore] = {},
 ) -> int:
     """Work for the queue of `settings` until a signal or the end of the lifeline; returns the exit code."""
-    with closing(open_home(settings)) as home, closing(_executor(settings, executor_name)) as executor:
+    with closing(open_home(settings)) as home, ExitStack() as until_end:
+        executor: Executor = LocalExecutor(grace_s=settings.cancel_grace_s)
+        if executor_name == "ray":
+            # Imported here: it needs an optional extra.
+            from tunix_rt.runs.executors.ray.executor import RayExecutor
+
+            executor = until_end.enter_context(closing(RayExecutor(settings)))
         return work(WorkerLoop(home, slots, executor, chores=chores), is_on_lifeline=is_on_lifeline)
 
 
@@ -199,20 +202,17 @@ def work(loop: WorkerLoop, *, is_on_lifeline: bool = False) -> int:
             signal.signal(signal.SIGHUP, signal.SIG_IGN)
         loop.stop()
 
+    def stop_when_lifeline_closes() -> None:
+        # The parent holds the other end of standard input, and has exited when it ends.
+        while os.read(_LIFELINE, 4096):
+            pass
+        loop.stop()
+
     for number in stop_signals():
         signal.signal(number, receive)
     if is_on_lifeline:
-        _start_thread(_stop_when_lifeline_closes, loop)
+        _start_thread(stop_when_lifeline_closes)
     return loop.run()
-
-
-def _executor(settings: Settings, name: ExecutorName) -> Executor:
-    if name == "local":
-        return LocalExecutor(grace_s=settings.cancel_grace_s)
-    # Imported here: it needs an optional extra.
-    from tunix_rt.runs.executors.ray.executor import RayExecutor
-
-    return RayExecutor(settings, settings.ray_address)
 
 
 def this_worker(slots: Sequence[Slot]) -> Worker:
@@ -232,13 +232,6 @@ def this_worker(slots: Sequence[Slot]) -> Worker:
         last_seen_at=now,
         beats=0,
     )
-
-
-def _stop_when_lifeline_closes(loop: WorkerLoop) -> None:
-    """Stop when standard input ends: the parent holds the other end, and has exited."""
-    while os.read(_LIFELINE, 4096):
-        pass
-    loop.stop()
 
 
 def _start_thread(target: Callable[..., object], *arguments: object) -> threading.Thread:

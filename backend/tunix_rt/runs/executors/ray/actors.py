@@ -10,6 +10,7 @@ A mesh with an `auto` axis takes the setting ray_devices_per_run.
 """
 
 import io
+import math
 import threading
 import time
 import zipfile
@@ -80,40 +81,25 @@ def demand_of(
         DeviceError: No node has that much.
     """
     present = list(nodes)
-    name = device.upper() if device != "auto" else _best(present)
+    name = device.upper()
+    if device == "auto":
+        name = next((name for name in _ACCELERATORS if any(node.get(name) for node in present)), "CPU")
     amounts = {"CPU": settings.ray_cpus_per_run}
     if name in _ACCELERATORS:
-        amounts[name] = float(_num_devices(sharding, settings.ray_devices_per_run))
+        axes = (sharding.data, sharding.fsdp, sharding.tensor)
+        num_devices = math.prod(1 if size == "auto" else size for size in axes)
+        amounts[name] = max(num_devices, settings.ray_devices_per_run) if "auto" in axes else num_devices
     demand = Demand(amounts)
-    if not any(demand.fits(node) for node in present):
-        raise _no_such_node(demand, present)
-    return demand
-
-
-def _best(nodes: list[Resources]) -> str:
-    return next((name for name in _ACCELERATORS if any(node.get(name, 0) for node in nodes)), "CPU")
-
-
-def _num_devices(sharding: ShardingSection, when_open: int) -> int:
-    axes = (sharding.data, sharding.fsdp, sharding.tensor)
-    fixed = 1
-    for size in axes:
-        fixed *= 1 if size == "auto" else size
-    return max(fixed, when_open) if "auto" in axes else fixed
-
-
-def _no_such_node(demand: Demand, nodes: list[Resources]) -> DeviceError:
-    offers = Counter(_offer(node) for node in nodes)
+    if any(demand.fits(node) for node in present):
+        return demand
+    kinds = ("CPU", *_ACCELERATORS)
+    offers = Counter(str(Demand({kind: node[kind] for kind in kinds if node.get(kind)})) for node in present)
     has = "; ".join(f"{count} x {offer}" for offer, count in sorted(offers.items()) if offer)
-    return DeviceError(
+    raise DeviceError(
         f"No node of the Ray cluster has {demand}. There are: {has or 'none'}.",
         next_step="Add such a node, or ask for less: --device, the recipe's sharding, "
         "TUNIX_RT_RAY_CPUS_PER_RUN, TUNIX_RT_RAY_DEVICES_PER_RUN.",
     )
-
-
-def _offer(node: Resources) -> str:
-    return ", ".join(f"{kind} {node[kind]:g}" for kind in ("CPU", *_ACCELERATORS) if node.get(kind))
 
 
 NAMESPACE = "tunix-rt"
@@ -165,33 +151,38 @@ class RunActor:
         """
         while True:
             try:
-                answer = self._answer(self._actor.call.remote(method, *arguments))
+                reference, is_ready = self._actor.call.remote(method, *arguments), False
+                while not is_ready:
+                    if self._is_cancelled():
+                        raise CallCancelled
+                    is_ready = bool(ray.wait([reference], timeout=_SLICE_S)[0])
+                answer = ray.get(reference)
                 self._is_placed = True
                 return answer
             except ActorUnavailableError:
                 time.sleep(_SLICE_S)
+            except RayTaskError as error:
+                if isinstance(error.cause, TunixRTError):
+                    raise error.cause from error
+                raise
 
     def release(self) -> None:
         """End what still runs there, and release the node."""
         _end(self._actor, is_placed=self._is_placed)
 
-    def _answer(self, reference: Any) -> Any:
-        while True:
-            if self._is_cancelled():
-                raise CallCancelled
-            ready, _ = ray.wait([reference], timeout=_SLICE_S)
-            if ready:
-                return _got(reference)
-
 
 def clear(run_id: str) -> None:
     """End the actor of a run, if there is one, and wait until it is gone."""
+    if (actor := _find_actor(run_id)) is not None:
+        _end(actor, is_placed=True)
+        wait_until(lambda: _find_actor(run_id) is None, within_s=_GONE_S)
+
+
+def _find_actor(run_id: str) -> Any:
     try:
-        actor = ray.get_actor(run_id, NAMESPACE)
+        return ray.get_actor(run_id, NAMESPACE)
     except ValueError:
-        return
-    _end(actor, is_placed=True)
-    wait_until(lambda: not _is_there(run_id), within_s=_GONE_S)
+        return None
 
 
 def nodes() -> list[Resources]:
@@ -211,23 +202,6 @@ def _end(actor: Any, *, is_placed: bool) -> None:
         if is_placed:
             ray.wait([actor.close.remote()], timeout=_CLOSE_S)
         ray.kill(actor, no_restart=True)
-
-
-def _got(reference: Any) -> Any:
-    try:
-        return ray.get(reference)
-    except RayTaskError as error:
-        if isinstance(error.cause, TunixRTError):
-            raise error.cause from error
-        raise
-
-
-def _is_there(run_id: str) -> bool:
-    try:
-        ray.get_actor(run_id, NAMESPACE)
-    except ValueError:
-        return False
-    return True
 
 
 _CHUNK_BYTES = 32 << 20
@@ -261,21 +235,20 @@ class StagedInputs:
         """
         name = (key, read_manifest(self._datasets_dir, key).content_hash)
         with self._lock:
-            chunks = self._datasets.pop(name, None) or self._put(key)
+            chunks = self._datasets.pop(name, None)
+            if chunks is None:
+                root = dataset_dir(self._datasets_dir, key)
+                local = _chunks(root, f"datasets/{key}", sorted(root.iterdir()))
+                chunks = [FileChunk(chunk.path, chunk.offset, ray.put(chunk.data)) for chunk in local]
             self._datasets[name] = chunks  # least recently used first
             for oldest in list(self._datasets)[:-_NUM_CACHED_DATASETS]:
                 del self._datasets[oldest]
         return chunks
 
-    def _put(self, key: str) -> list[FileChunk]:
-        directory = dataset_dir(self._datasets_dir, key)
-        local = _chunks(directory, f"datasets/{key}", sorted(directory.iterdir()))
-        return [FileChunk(chunk.path, chunk.offset, ray.put(chunk.data)) for chunk in local]
-
 
 def run_files(job: Job, *, with_checkpoints: bool) -> Iterator[FileChunk]:
     """The recipe, and the files of earlier attempts on this machine."""
-    run_id, run_dir = job.run_id, job.run_dir.path
+    run_id, run_dir = job.run_dir.run_id, job.run_dir.path
     yield from _chunks(job.job_dir.path, f"jobs/{run_id}", [job.job_dir.recipe])
     # Names with a dot are locks or temporary files. The model is written again.
     files = [path for path in run_dir.glob("[!.]*") if path.is_file()]

@@ -28,7 +28,11 @@ class Bootstrap:
             package: A zip of the package directory.
             run_id: Of the run.
         """
-        home = _scratch_home()
+        # The parent of the scratch directories of this user on this node.
+        home = Path(tempfile.gettempdir()) / f"tunix-rt-ray-{os.getuid()}"
+        home.mkdir(mode=0o700, exist_ok=True)
+        if home.stat().st_uid != os.getuid():
+            raise PermissionError(f"{home} belongs to another user; set TMPDIR on this node")
         remove_abandoned(home)
         self._scratch = Path(tempfile.mkdtemp(dir=home))
         self._lock = hold(self._scratch)
@@ -51,15 +55,6 @@ class Bootstrap:
         self._node.close()
         shutil.rmtree(self._scratch, ignore_errors=True)
         os.close(self._lock)
-
-
-def _scratch_home() -> Path:
-    """The parent of the scratch directories of this user on this node."""
-    home = Path(tempfile.gettempdir()) / f"tunix-rt-ray-{os.getuid()}"
-    home.mkdir(mode=0o700, exist_ok=True)
-    if home.stat().st_uid != os.getuid():
-        raise PermissionError(f"{home} belongs to another user; set TMPDIR on this node")
-    return home
 
 
 def hold(scratch: Path) -> int:

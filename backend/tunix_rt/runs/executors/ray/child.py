@@ -12,8 +12,9 @@ import shutil
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import IO
 
@@ -42,7 +43,6 @@ from tunix_rt.runs.executors.ray.messages import (
     RECIPE,
     RUN_DIR,
     Assignment,
-    Growth,
     ReplicaState,
     Report,
 )
@@ -74,14 +74,26 @@ class Replica:
             StorageError: The disk is full or not writable.
         """
         for name, growth in report.growths.items():
-            self._grow(name, growth)
+            path = self._run_dir.path / name
+            if name == OUTPUT:
+                with storage_errors("writing the output of a run"):
+                    self._output.write(growth.data)
+            elif growth.is_new:
+                _write(path, growth.data)
+            else:
+                with storage_errors(f"writing {name}"), path.open("ab") as file:
+                    file.write(growth.data)
             self.known.positions[name] = growth.position
         for name, (stamp, data) in report.files.items():
             # A directory with a manifest is complete: the manifest is written last.
             if name != self._run_dir.manifest.name:
                 _write(self._run_dir.path / name, data)
             self.known.stamps[name] = stamp
-        self._remove_other_files(report.names)
+        for path in self._run_dir.path.iterdir():
+            is_ours = path.is_file() and not path.name.startswith(".") and path.name not in LINES
+            if is_ours and path.name not in report.names:
+                path.unlink()
+                self.known.stamps.pop(path.name, None)
 
     def collect(self, hashes: Mapping[str, str], read: ReadChunk) -> None:
         """Copy the remaining files from the node.
@@ -93,54 +105,28 @@ class Replica:
         Raises:
             StorageError: A file did not arrive as it was sent, or cannot be written.
         """
-        directories = {_directory_of(path) for path in hashes} - {None}
+        run_dir, directories = self._run_dir, {_directory_of(path) for path in hashes} - {None}
         for directory in sorted(filter(None, directories)):
-            self._collect_directory(directory, hashes, read)
-        self._remove_other_directories(directories)
+            files = {path: sha256 for path, sha256 in hashes.items() if _directory_of(path) == directory}
+            if all(_matches(run_dir.path / path, sha256) for path, sha256 in files.items()):
+                continue
+            with write_directory_atomically(run_dir.path / directory, what=f"collecting {directory}") as copy:
+                for path, sha256 in files.items():
+                    local = copy / Path(path).relative_to(directory)
+                    local.parent.mkdir(parents=True, exist_ok=True)
+                    with local.open("wb") as file:
+                        _copy(path, sha256, read, file)
+        for place in (run_dir.model, *run_dir.checkpoints.glob("[0-9]*")):
+            if place.relative_to(run_dir.path).as_posix() not in directories:
+                shutil.rmtree(place, ignore_errors=True)
         for path, sha256 in hashes.items():
-            if _directory_of(path) is None and not _matches(self._run_dir.path / path, sha256):
-                with write_atomically(self._run_dir.path / path, what=f"collecting {path}") as file:
-                    _copy(path, sha256, read, file)
+            if _directory_of(path) is None and not _matches(run_dir.path / path, sha256):
+                with write_atomically(run_dir.path / path, what=f"collecting {path}") as target:
+                    _copy(path, sha256, read, target)
 
     def close(self) -> None:
         """Close the output."""
         self._output.close()
-
-    def _grow(self, name: str, growth: Growth) -> None:
-        if name == OUTPUT:
-            with storage_errors("writing the output of a run"):
-                self._output.write(growth.data)
-        elif growth.is_new:
-            _write(self._run_dir.path / name, growth.data)
-        else:
-            with storage_errors(f"writing {name}"), (self._run_dir.path / name).open("ab") as file:
-                file.write(growth.data)
-
-    def _remove_other_files(self, names: frozenset[str]) -> None:
-        for path in self._run_dir.path.iterdir():
-            is_ours = path.is_file() and not path.name.startswith(".") and path.name not in LINES
-            if is_ours and path.name not in names:
-                path.unlink()
-                self.known.stamps.pop(path.name, None)
-
-    def _collect_directory(self, directory: str, hashes: Mapping[str, str], read: ReadChunk) -> None:
-        files = {path: sha256 for path, sha256 in hashes.items() if _directory_of(path) == directory}
-        if all(_matches(self._run_dir.path / path, sha256) for path, sha256 in files.items()):
-            return
-        place = self._run_dir.path / directory
-        with write_directory_atomically(place, what=f"collecting {directory}") as target:
-            for path, sha256 in files.items():
-                local = target / Path(path).relative_to(directory)
-                local.parent.mkdir(parents=True, exist_ok=True)
-                with local.open("wb") as file:
-                    _copy(path, sha256, read, file)
-
-    def _remove_other_directories(self, kept: Iterable[str | None]) -> None:
-        here = [self._run_dir.model, *self._run_dir.checkpoints.glob("[0-9]*")]
-        kept_paths = {self._run_dir.path / directory for directory in kept if directory is not None}
-        for path in here:
-            if path not in kept_paths:
-                shutil.rmtree(path, ignore_errors=True)
 
 
 def _directory_of(path: str) -> str | None:
@@ -193,12 +179,13 @@ class RayChild:
         self._job = job
         self._staged = staged
         self._settings = settings
-        self._where = "A Ray node"
+        url = settings.checkpoint_url
+        self._mirror = None if url is None else CheckpointMirror(url, job.run_dir.run_id)
         self._is_training = False
         self._is_stopping = False
         self._is_killed = False
         self._writes_nothing = threading.Event()
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix=f"ray-{job.run_id}")
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix=f"ray-{job.run_dir.run_id}")
         self._ended = self._pool.submit(self._run)
 
     def poll(self) -> ChildExit | None:
@@ -220,66 +207,67 @@ class RayChild:
         self._pool.shutdown()
 
     def _run(self) -> ChildExit:
-        self._job.job_dir.error.unlink(missing_ok=True)  # of an earlier attempt
+        job = self._job
+        job.job_dir.error.unlink(missing_ok=True)  # of an earlier attempt
         try:
-            with self._job.run_dir.held(wait_s=_LOCK_S):
-                return self._replicated()
+            with job.run_dir.held(wait_s=_LOCK_S), closing(Replica(job.job_dir, job.run_dir)) as replica:
+                try:
+                    return self._on_a_node(replica)
+                except TunixRTError as error:
+                    # In the log as the command line prints errors, and for the worker.
+                    replica.print_line(f"error: {error.detail}\nnext:  {error.next_step}")
+                    job.job_dir.write_error(error)
+                    is_lost = isinstance(error, ConflictError | DeviceError | StorageError)
+                    return ChildExit(None if is_lost else error.exit_code, detail=str(error))
         except TunixRTError as error:
             # Another process holds the directory, or the output is not writable.
-            return ChildExit(None, detail=str(error), is_infrastructure=True)
+            return ChildExit(None, detail=str(error))
         finally:
             self._writes_nothing.set()
-            remove_if_unused(self._job.run_dir.path)
-
-    def _replicated(self) -> ChildExit:
-        replica = Replica(self._job.job_dir, self._job.run_dir)
-        try:
-            return self._on_a_node(replica)
-        except TunixRTError as error:
-            # In the log as the command line prints errors, and for the worker.
-            replica.print_line(f"error: {error.detail}\nnext:  {error.next_step}")
-            self._job.job_dir.write_error(error)
-            if isinstance(error, ConflictError | DeviceError | StorageError):
-                return ChildExit(None, detail=str(error), is_infrastructure=True)
-            return ChildExit(error.exit_code, detail=str(error))
-        finally:
-            replica.close()
+            remove_if_unused(job.run_dir.path)
 
     def _on_a_node(self, replica: Replica) -> ChildExit:
-        job = self._job
+        job, where = self._job, "A Ray node"
         demand = demand_of(job.device, job.recipe.sharding, self._settings, nodes())
         replica.print_line(f"asking the Ray cluster for {demand}")
-        actor = RunActor(job.run_id, demand, self._staged.package, self._is_cancelled)
+
+        def is_cancelled() -> bool:
+            return self._is_killed or (self._is_stopping and not self._is_training)
+
+        actor = RunActor(job.run_dir.run_id, demand, self._staged.package, is_cancelled)
         try:
-            return self._trained(actor, replica)
+            where = f"The Ray node {actor.call('host')}"
+            replica.print_line(f"{where} trains it")
+            self._upload_inputs(actor)
+            actor.call("start", self._assignment())
+            self._is_training = True
+            exit_ = self._follow_until_done(actor, replica)
+            replica.collect(
+                actor.call("listing"), lambda path, offset: bytes(actor.call("read", path, offset))
+            )
+            if exit_.code == 0 and self._mirror is not None:
+                try:
+                    self._mirror.remove()
+                except StorageError as error:
+                    replica.print_line(str(error))
+            return exit_
         except CallCancelled:
             # `kill` need not wait until the node has cleaned up.
             self._writes_nothing.set()
-            return self._cancelled_exit()
+            if self._is_killed:
+                return ChildExit(None, signal.SIGKILL, "It was killed.", was_killed=True)
+            return ChildExit(_STOPPED, detail="It was stopped before it started.")
         except RayError as error:
-            lost = f"{self._where} was lost: {reason(error)}"
+            lost = f"{where} was lost: {reason(error)}"
             replica.print_line(lost)
-            return ChildExit(None, detail=lost, is_infrastructure=True)
+            return ChildExit(None, detail=lost)
         finally:
             actor.release()
-
-    def _trained(self, actor: RunActor, replica: Replica) -> ChildExit:
-        self._where = f"The Ray node {actor.call('host')}"
-        replica.print_line(f"{self._where} trains it")
-        self._upload_inputs(actor)
-        actor.call("start", self._assignment())
-        self._is_training = True
-        exit_ = self._follow_until_done(actor, replica)
-        replica.collect(actor.call("listing"), lambda path, offset: bytes(actor.call("read", path, offset)))
-        if exit_.code == 0:
-            self._remove_mirror_copy(replica)
-        return exit_
 
     def _upload_inputs(self, actor: RunActor) -> None:
         job, dataset = self._job, self._job.recipe.data.dataset
         newest_here = LocalExecutor().newest_step(job.run_dir)
-        mirror = self._mirror()
-        is_newest_here = mirror is None or newest_here > mirror.newest_step()
+        is_newest_here = self._mirror is None or newest_here > self._mirror.newest_step()
         for chunk in [] if dataset is None else self._staged.dataset(dataset):
             actor.call("write", chunk.path, chunk.offset, chunk.data)
         for chunk in run_files(job, with_checkpoints=is_newest_here):
@@ -293,7 +281,6 @@ class RayChild:
             command=tuple(paths.get(argument, argument) for argument in job.command),
             environment={name: job.environment[name] for name in job.environment.keys() - _OF_THIS_MACHINE},
             recipe=job.recipe,
-            device=job.device,
             grace_s=job.grace_s,
             worker_timeout_s=self._settings.worker_lease_s,
             checkpoint_url=self._settings.checkpoint_url,
@@ -313,24 +300,3 @@ class RayChild:
                 return ended
             if report.exit is None and not report.has_more:
                 time.sleep(_REPORT_EVERY_S)
-
-    def _mirror(self) -> CheckpointMirror | None:
-        url = self._settings.checkpoint_url
-        return None if url is None else CheckpointMirror(url, self._job.run_id)
-
-    def _remove_mirror_copy(self, replica: Replica) -> None:
-        """Delete the mirror of a run that has succeeded and is completely replicated."""
-        mirror = self._mirror()
-        try:
-            if mirror is not None:
-                mirror.remove()
-        except StorageError as error:
-            replica.print_line(str(error))
-
-    def _is_cancelled(self) -> bool:
-        return self._is_killed or (self._is_stopping and not self._is_training)
-
-    def _cancelled_exit(self) -> ChildExit:
-        if self._is_killed:
-            return ChildExit(None, signal.SIGKILL, "It was killed.", was_killed=True)
-        return ChildExit(_STOPPED, detail="It was stopped before it started.")

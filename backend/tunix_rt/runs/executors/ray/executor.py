@@ -4,8 +4,6 @@ import logging
 import signal
 import socket
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 from weakref import WeakSet
@@ -30,12 +28,8 @@ class RayExecutor:
 
     name = "ray"
 
-    def __init__(self, settings: Settings, address: str | None = None) -> None:
-        """Join the cluster.
-
-        Args:
-            settings: The resources of a run, and where checkpoints are mirrored.
-            address: Of the cluster. Default: from the settings.
+    def __init__(self, settings: Settings) -> None:
+        """Join the cluster of the settings.
 
         Raises:
             MissingExtraError: Ray is not installed.
@@ -47,7 +41,7 @@ class RayExecutor:
         if settings.checkpoint_url is not None:
             open_file_system(settings.checkpoint_url)
         self._settings = settings
-        _join(settings.ray_address if address is None else address)
+        _join(settings.ray_address)
         from tunix_rt.runs.executors.ray.actors import StagedInputs
 
         self._staged = StagedInputs(settings.datasets_dir)
@@ -90,38 +84,22 @@ class RayExecutor:
 def _join(address: str) -> None:
     import ray
 
-    _require_reachable(address)
-    with _own_signals():
-        try:
-            ray.init(
-                address=address, ignore_reinit_error=True, log_to_driver=False, logging_level=logging.ERROR
-            )
-        except (ConnectionError, RuntimeError, ValueError) as error:
-            raise _no_cluster(address, str(error).partition("\n")[0]) from error
-
-
-def _require_reachable(address: str) -> None:
-    """Fail fast: Ray itself would retry for minutes and then end this process."""
     host, _, port = address.rpartition("://")[2].rpartition(":")
-    if not (host and port.isdecimal()):
-        return  # auto, local: Ray fails at once
-    try:
-        socket.create_connection((host, int(port)), timeout=_CONNECT_S).close()
-    except OSError as error:
-        raise _no_cluster(address, str(error)) from error
-
-
-@contextmanager
-def _own_signals() -> Iterator[None]:
-    """Keep the SIGTERM handler: Ray replaces it, and a worker drains on SIGTERM."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
+    if host and port.isdecimal():  # not auto or local, with which Ray fails at once
+        try:
+            # Fail fast: Ray itself would retry for minutes and then end this process.
+            socket.create_connection((host, int(port)), timeout=_CONNECT_S).close()
+        except OSError as error:
+            raise _no_cluster(address, str(error)) from error
     before = signal.getsignal(signal.SIGTERM)
     try:
-        yield
+        ray.init(address=address, ignore_reinit_error=True, log_to_driver=False, logging_level=logging.ERROR)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        raise _no_cluster(address, str(error).partition("\n")[0]) from error
     finally:
-        signal.signal(signal.SIGTERM, before)
+        # Ray replaces the handler, and a worker drains on SIGTERM.
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, before)
 
 
 def _no_cluster(address: str, problem: str) -> DeviceError:

@@ -22,7 +22,6 @@ class Assignment:
     """With RUN_DIR and RECIPE in place of paths."""
     environment: dict[str, str]
     recipe: Recipe
-    device: str
     grace_s: float
     worker_timeout_s: float
     """How long the worker may be silent before the node takes it for dead."""

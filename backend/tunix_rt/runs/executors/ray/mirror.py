@@ -11,7 +11,7 @@ that wrote them. The token separates two writers of one step, if a machine that 
 import hashlib
 import secrets
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Annotated
@@ -64,12 +64,19 @@ class CheckpointMirror:
         Raises:
             StorageError: The mirror cannot be read.
         """
-        with self._files("reading the mirrored checkpoints") as files:
+        found = []
+        with self._files("reading the mirrored checkpoints") as (files, root):
             files.invalidate_cache()
-            found = [
-                _read_marker(files, path) for path in self._names(files) if path.endswith(_MARKER_ENDING)
-            ]
-        return sorted(filter(None, found), key=lambda checkpoint: (checkpoint.step, checkpoint.name))
+            try:
+                paths = files.ls(root, detail=False)
+            except FileNotFoundError:
+                return []
+            for path in paths:
+                # A marker that was deleted meanwhile or is incomplete does not count.
+                with suppress(FileNotFoundError, ValidationError):
+                    if path.endswith(_MARKER_ENDING):
+                        found.append(MirroredCheckpoint.model_validate_json(files.cat_file(path)))
+        return sorted(found, key=lambda checkpoint: (checkpoint.step, checkpoint.name))
 
     def newest_step(self) -> int:
         """The step of the newest complete one; 0 if there is none."""
@@ -90,14 +97,14 @@ class CheckpointMirror:
             name=f"{step}-{secrets.token_hex(4)}",
             files={name: _described(path) for name, path in sources.items()},
         )
-        with self._files(f"mirroring the checkpoint of step {step}") as files:
+        with self._files(f"mirroring the checkpoint of step {step}") as (files, root):
             for name, path in sources.items():
-                remote = f"{self._root(files)}/{mirrored.name}/{name}"
+                remote = f"{root}/{mirrored.name}/{name}"
                 files.makedirs(remote.rpartition("/")[0], exist_ok=True)
                 files.put_file(str(path), remote)
             # Written last: a checkpoint with a marker is complete.
             marker = mirrored.model_dump_json().encode()
-            files.pipe_file(f"{self._root(files)}/{mirrored.name}{_MARKER_ENDING}", marker)
+            files.pipe_file(f"{root}/{mirrored.name}{_MARKER_ENDING}", marker)
         return mirrored
 
     def fetch(self, mirrored: MirroredCheckpoint, checkpoints: Path) -> dict[str, bytes]:
@@ -108,12 +115,12 @@ class CheckpointMirror:
         """
         directory = checkpoints / str(mirrored.step)
         what = f"fetching the checkpoint of step {mirrored.step}"
-        with self._files(what) as files:
-            remote = f"{self._root(files)}/{mirrored.name}"
-            records = {
-                name: _checked(files.cat_file(f"{remote}/{_RECORDS}/{name}"), described, mirrored.step)
-                for name, described in _below(_RECORDS, mirrored.files).items()
-            }
+        with self._files(what) as (files, root):
+            remote, records = f"{root}/{mirrored.name}", {}
+            for name, described in _below(_RECORDS, mirrored.files).items():
+                records[name] = files.cat_file(f"{remote}/{_RECORDS}/{name}")
+                if hashlib.sha256(records[name]).hexdigest() != described.sha256:
+                    raise _damaged(mirrored.step)
             with write_directory_atomically(directory, what=what) as target:
                 for name, described in _below(_CHECKPOINT, mirrored.files).items():
                     local = target / _inside(name)
@@ -125,30 +132,24 @@ class CheckpointMirror:
 
     def drop(self, mirrored: MirroredCheckpoint) -> None:
         """Delete one, its marker first."""
-        with self._files(f"dropping the mirrored checkpoint of step {mirrored.step}") as files:
-            marker = f"{self._root(files)}/{mirrored.name}"
-            _remove(files, f"{marker}{_MARKER_ENDING}")
-            _remove(files, marker)
+        with self._files(f"dropping the mirrored checkpoint of step {mirrored.step}") as (files, root):
+            _remove(files, f"{root}/{mirrored.name}{_MARKER_ENDING}")
+            _remove(files, f"{root}/{mirrored.name}")
 
     def remove(self) -> None:
         """Delete everything of the run."""
-        with self._files("removing the mirrored checkpoints") as files:
-            _remove(files, self._root(files))
-
-    def _names(self, files: fsspec.AbstractFileSystem) -> list[str]:
-        try:
-            return sorted(files.ls(self._root(files), detail=False))
-        except FileNotFoundError:
-            return []
-
-    def _root(self, files: fsspec.AbstractFileSystem) -> str:
-        return f"{files._strip_protocol(self.url).rstrip('/')}/{self.run_id}"
+        with self._files("removing the mirrored checkpoints") as (files, root):
+            _remove(files, root)
 
     @contextmanager
-    def _files(self, what: str) -> Iterator[fsspec.AbstractFileSystem]:
-        """The file system of the URL; errors of its library become StorageError with a next step."""
+    def _files(self, what: str) -> Iterator[tuple[fsspec.AbstractFileSystem, str]]:
+        """The file system of the URL, and the directory of the run in it.
+
+        Errors of its library become StorageError with a next step.
+        """
         try:
-            yield open_file_system(self.url)
+            files = open_file_system(self.url)
+            yield files, f"{files._strip_protocol(self.url).rstrip('/')}/{self.run_id}"
         except (InvalidInputError, StorageError):
             raise
         except Exception as error:
@@ -175,13 +176,6 @@ def open_file_system(url: str) -> fsspec.AbstractFileSystem:
         ) from error
 
 
-def _read_marker(files: fsspec.AbstractFileSystem, path: str) -> MirroredCheckpoint | None:
-    try:
-        return MirroredCheckpoint.model_validate_json(files.cat_file(path))
-    except (FileNotFoundError, ValidationError):
-        return None  # deleted meanwhile, or incomplete: it does not count
-
-
 def _described(path: Path) -> MirroredFile:
     return MirroredFile(num_bytes=path.stat().st_size, sha256=file_digest(path))
 
@@ -199,12 +193,6 @@ def _inside(name: str) -> PurePosixPath:
 def _below(part: str, files: Mapping[str, MirroredFile]) -> dict[str, MirroredFile]:
     prefix = f"{part}/"
     return {name.removeprefix(prefix): file for name, file in files.items() if name.startswith(prefix)}
-
-
-def _checked(data: bytes, described: MirroredFile, step: int) -> bytes:
-    if hashlib.sha256(data).hexdigest() != described.sha256:
-        raise _damaged(step)
-    return data
 
 
 def _damaged(step: int) -> StorageError:

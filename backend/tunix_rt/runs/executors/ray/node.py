@@ -15,9 +15,8 @@ from tunix_rt.base.errors import InvalidInputError, StorageError
 from tunix_rt.base.files.copies import file_digest
 from tunix_rt.engines.training.run_dir import RunDir
 from tunix_rt.recipes.types import Recipe
-from tunix_rt.runs.executors.base import ChildExit, Job
-from tunix_rt.runs.executors.local import LocalChild, LocalExecutor
-from tunix_rt.runs.executors.processes import wait_until
+from tunix_rt.runs.executors.base import ChildExit, ChildJob
+from tunix_rt.runs.executors.local import LocalChild, LocalExecutor, saved_steps
 from tunix_rt.runs.executors.ray.messages import (
     CHUNK_BYTES,
     LINES,
@@ -45,8 +44,14 @@ def build_report(job_dir: JobDir, run_dir: RunDir, known: ReplicaState, exit_: C
         exit_: How the child ended, read first: what has ended writes no more.
     """
     stamps = _stamps(run_dir.path)
+    growths = {}
+    for name, path in {OUTPUT: job_dir.output, **{name: run_dir.path / name for name in LINES}}.items():
+        is_cut_at_lines = name != OUTPUT and exit_ is None
+        growth = growth_of(path, known.positions.get(name), is_cut_at_lines=is_cut_at_lines)
+        if growth is not None:
+            growths[name] = growth
     return Report(
-        growths=_growths(job_dir, run_dir, known, is_over=exit_ is not None),
+        growths=growths,
         files={
             name: (stamp, data)
             for name, stamp in stamps.items()
@@ -78,15 +83,6 @@ def growth_of(path: Path, position: Position | None, *, is_cut_at_lines: bool) -
     if is_cut_at_lines and len(data) < CHUNK_BYTES:
         data = data[: data.rfind(b"\n") + 1]
     return Growth(Position(inode, offset + len(data)), is_new, data) if data or is_new else None
-
-
-def _growths(job_dir: JobDir, run_dir: RunDir, known: ReplicaState, *, is_over: bool) -> dict[str, Growth]:
-    paths = {OUTPUT: job_dir.output, **{name: run_dir.path / name for name in LINES}}
-    found = {
-        name: growth_of(path, known.positions.get(name), is_cut_at_lines=name != OUTPUT and not is_over)
-        for name, path in paths.items()
-    }
-    return {name: growth for name, growth in found.items() if growth is not None}
 
 
 def _stamps(directory: Path) -> dict[str, Stamp]:
@@ -154,13 +150,13 @@ class CheckpointUploads:
         Raises:
             StorageError: The mirror cannot be read.
         """
-        newest_here = max(self._steps(), default=0)
+        newest_here = max(saved_steps(self._run_dir), default=0)
         for _ in range(_NUM_RESTORE_TRIES):
             mirrored = self._mirror.complete()
             if not mirrored or mirrored[-1].step < newest_here:
                 return
             # All of them: the best weights may be in an older one.
-            if any([self._fetched(checkpoint) for checkpoint in mirrored]):
+            if any([self._fetch(checkpoint) for checkpoint in mirrored]):
                 return
 
     def begin(self) -> None:
@@ -175,7 +171,7 @@ class CheckpointUploads:
         if is_needed:
             self._copy_and_report()
 
-    def _fetched(self, checkpoint: MirroredCheckpoint) -> bool:
+    def _fetch(self, checkpoint: MirroredCheckpoint) -> bool:
         try:
             records = self._mirror.fetch(checkpoint, self._run_dir.checkpoints)
         except StorageError as error:
@@ -185,7 +181,10 @@ class CheckpointUploads:
         if identity is not None:
             self._mirrored[checkpoint.step] = (identity, checkpoint)
         for name, data in records.items():
-            _write_if_longer(self._run_dir.path / name, data)
+            path = self._run_dir.path / name
+            # Both begin with the same lines; the later copy has more of them.
+            if not path.exists() or path.stat().st_size < len(data):
+                path.write_bytes(data)
         return True
 
     def _run(self) -> None:
@@ -203,7 +202,7 @@ class CheckpointUploads:
                 self._log(f"{error} The upload is retried; until then a lost node loses more steps.")
 
     def _copy(self) -> None:
-        steps = self._steps()
+        steps = saved_steps(self._run_dir)
         for step in steps:
             identity = _identity(self._run_dir.checkpoints / str(step))
             if identity is not None and self._mirrored.get(step, (None,))[0] != identity:
@@ -241,11 +240,6 @@ class CheckpointUploads:
             shutil.copyfile(self._run_dir.path / name, copy)
         return records
 
-    def _steps(self) -> list[int]:
-        directory = self._run_dir.checkpoints
-        names = os.listdir(directory) if directory.is_dir() else []
-        return sorted(int(name) for name in names if name.isdecimal())
-
 
 def _identity(checkpoint: Path) -> _Identity | None:
     try:
@@ -255,14 +249,7 @@ def _identity(checkpoint: Path) -> _Identity | None:
     return status.st_ino, status.st_mtime_ns
 
 
-def _write_if_longer(path: Path, data: bytes) -> None:
-    """Both begin with the same lines; the later copy has more of them."""
-    if not path.exists() or path.stat().st_size < len(data):
-        path.write_bytes(data)
-
-
 _NODE_POLL_S = 1.0
-_KILL_S = 30.0
 
 
 class Node:
@@ -302,8 +289,20 @@ class Node:
             return
         _require_models(assignment.recipe)
         if assignment.checkpoint_url is not None:
-            self._uploads = self._restored(assignment.checkpoint_url)
-        self._child = LocalExecutor().start(self._job(assignment))
+            mirror = CheckpointMirror(assignment.checkpoint_url, self._run_dir.run_id)
+            uploads = CheckpointUploads(mirror, self._run_dir, self._home / "staging", self._log)
+            uploads.restore()
+            uploads.begin()
+            self._uploads = uploads
+        paths = {RUN_DIR: str(self._run_dir.path), RECIPE: str(self._job_dir.recipe)}
+        job = ChildJob(
+            attempt=assignment.attempt,
+            command=tuple(paths.get(argument, argument) for argument in assignment.command),
+            environment={**assignment.environment, "TUNIX_RT_HOME": str(self._home)},
+            job_dir=self._job_dir,
+            grace_s=assignment.grace_s,
+        )
+        self._child = LocalExecutor().start(job)
         self._last_heard_s = time.monotonic()
         threading.Thread(
             target=self._watch, args=(self._child, assignment.worker_timeout_s), daemon=True
@@ -312,8 +311,7 @@ class Node:
     def report(self, known: ReplicaState) -> Report:
         """Everything that the worker does not have."""
         self._last_heard_s = time.monotonic()
-        exit_ = self._ended()
-        return build_report(self._job_dir, self._run_dir, known, exit_)
+        return build_report(self._job_dir, self._run_dir, known, self._ended())
 
     def listing(self) -> dict[str, str]:
         """SHA-256 of every file of the run directory, by its path; the manifest comes last."""
@@ -335,13 +333,6 @@ class Node:
         if self._child is not None:
             self._child.stop()
 
-    def kill(self) -> None:
-        """Kill the child at once, and wait until none of its processes is left."""
-        child = self._child
-        if child is not None:
-            child.kill()
-            wait_until(lambda: child.poll() is not None, within_s=_KILL_S)
-
     def close(self) -> None:
         """End everything that still runs."""
         self._is_closed.set()
@@ -351,32 +342,11 @@ class Node:
         if self._uploads is not None:
             self._uploads.finish(is_needed=False)
 
-    def _restored(self, url: str) -> CheckpointUploads:
-        mirror = CheckpointMirror(url, self._run_dir.run_id)
-        uploads = CheckpointUploads(mirror, self._run_dir, self._home / "staging", self._log)
-        uploads.restore()
-        uploads.begin()
-        return uploads
-
-    def _job(self, assignment: Assignment) -> Job:
-        paths = {RUN_DIR: str(self._run_dir.path), RECIPE: str(self._job_dir.recipe)}
-        return Job(
-            run_id=self._run_dir.run_id,
-            attempt=assignment.attempt,
-            command=tuple(paths.get(argument, argument) for argument in assignment.command),
-            environment={**assignment.environment, "TUNIX_RT_HOME": str(self._home)},
-            job_dir=self._job_dir,
-            run_dir=self._run_dir,
-            recipe=assignment.recipe,
-            grace_s=assignment.grace_s,
-            device=assignment.device,
-        )
-
     def _ended(self) -> ChildExit | None:
         """How the child ended, once its last checkpoint is mirrored."""
         if self._exit is None and self._child is not None and (exit_ := self._child.poll()) is not None:
             if self._is_abandoned:
-                exit_ = replace(exit_, detail="Its worker was silent for too long.", is_infrastructure=True)
+                exit_ = replace(exit_, detail="Its worker was silent for too long.")
             if self._uploads is not None:
                 self._uploads.finish(is_needed=exit_.code != 0)
             self._exit = exit_
@@ -391,7 +361,6 @@ class Node:
                 return
 
     def _log(self, text: str) -> None:
-        """Print a line into the output of the run."""
         with self._job_dir.open_output() as output:
             output.write(f"{text}\n".encode())
 
