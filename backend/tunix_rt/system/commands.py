@@ -14,12 +14,8 @@ from tunix_rt.base.settings import load_settings
 from tunix_rt.base.terminal.options import JsonFlag
 from tunix_rt.base.terminal.output import counted, err, note, print_json, print_table, say
 from tunix_rt.engines.load import chosen_engine, load_engine
-from tunix_rt.engines.parity.check import (
-    DeterminismRequest,
-    ParityRequest,
-    certify_parity,
-    measure_determinism,
-)
+from tunix_rt.engines.parity.check import certify_parity, measure_determinism
+from tunix_rt.engines.parity.runs import ComparisonRequest
 from tunix_rt.engines.training.types import RunManifest
 from tunix_rt.evaluation.views import EvaluationBar
 from tunix_rt.runs.views import TrainingView
@@ -216,10 +212,10 @@ def doctor(
     _check_options(recipe, parity, determinism, [dataset, steps, sets])
     num_steps, changes = steps or _DEFAULT_STEPS, tuple(sets or ())
     if parity is not None:
-        _certify(ParityRequest(parity, dataset, num_steps, changes), as_json=as_json)
+        _certify(ComparisonRequest(parity, dataset, num_steps, changes), as_json=as_json)
     elif determinism:
         path = recipe or shipped_recipe_path(_DEFAULT_RECIPE)
-        _check_determinism(DeterminismRequest(path, dataset, num_steps, changes), as_json=as_json)
+        _check_determinism(ComparisonRequest(path, dataset, num_steps, changes), as_json=as_json)
     else:
         _diagnose(as_json=as_json)
 
@@ -249,7 +245,7 @@ def _diagnose(*, as_json: bool) -> None:
         raise typer.Exit(1)
 
 
-def _certify(request: ParityRequest, *, as_json: bool) -> None:
+def _certify(request: ComparisonRequest, *, as_json: bool) -> None:
     with err.status("starting") as status:
         certificate, path = certify_parity(load_settings(), request, on_stage=status.update)
     if as_json:
@@ -260,7 +256,7 @@ def _certify(request: ParityRequest, *, as_json: bool) -> None:
         raise typer.Exit(1)
 
 
-def _check_determinism(request: DeterminismRequest, *, as_json: bool) -> None:
+def _check_determinism(request: ComparisonRequest, *, as_json: bool) -> None:
     with err.status("starting") as status:
         report = measure_determinism(load_settings(), request, on_stage=status.update)
     print_json(report.to_json()) if as_json else print_determinism(report)
