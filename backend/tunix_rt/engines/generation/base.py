@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from tunix_rt.engines.types import Decoding, DeviceRequest, FailureCode
 from tunix_rt.engines.weights.architecture import Architecture
@@ -11,6 +11,9 @@ from tunix_rt.engines.weights.sources import ModelSource
 from tunix_rt.recipes.types import FloatFormat, ModelSection
 from tunix_rt.tokenization.encoding import TraceEncoder
 from tunix_rt.traces.types import DEFAULT_MARKUP, MarkupStyle
+
+if TYPE_CHECKING:
+    from tunix_rt.engines.generation.streaming import StreamingBatches
 
 
 @dataclass(frozen=True)
@@ -66,23 +69,6 @@ class TokenDelta:
     """The whole completion or its failure, once it has ended."""
 
 
-class StreamingGenerator(Protocol):
-    """A loaded model that decodes while prompts are added and dropped. Prompts are compared by identity."""
-
-    @property
-    def is_busy(self) -> bool:
-        """Whether any prompt is being decoded or waiting."""
-
-    def add(self, prompt: Prompt, decoding: Decoding) -> None:
-        """Start a completion with the next step, or as soon as a row is free."""
-
-    def drop(self, prompt: Prompt) -> None:
-        """Cancel a completion: no further deltas of it are returned."""
-
-    def advance(self) -> list[TokenDelta]:
-        """Decode a few more tokens of every active completion; does nothing when there is none."""
-
-
 class Generator(Protocol):
     """A loaded model that generates completions."""
 
@@ -127,7 +113,7 @@ class Generator(Protocol):
                 because the device ran out of memory.
         """
 
-    def stream(self, *, max_rows: int) -> StreamingGenerator:
+    def stream(self, *, max_rows: int) -> "StreamingBatches":
         """Decode prompts that arrive one by one; each gives the same completion as in `generate`.
 
         Args:
@@ -148,24 +134,21 @@ class GeneratingEngine(Protocol):
 
 def prompt_failure(prompt: Prompt, architecture: Architecture) -> Completion | None:
     """The failure of a prompt that the model cannot take; None when it can."""
-    num_tokens, vocab_size = len(prompt.token_ids), architecture.vocab_size
+    num_tokens, vocab_size, most = len(prompt.token_ids), architecture.vocab_size, architecture.max_positions
+    code: FailureCode = "prompt-refused"
     if num_tokens == 0:
-        return _failure(prompt, "prompt-refused", "The prompt has no tokens.")
-    if max(prompt.token_ids) >= vocab_size:
+        detail = "The prompt has no tokens."
+    elif max(prompt.token_ids) >= vocab_size:
         detail = f"The prompt holds the id {max(prompt.token_ids)}; the model has {vocab_size} tokens."
-        return _failure(prompt, "prompt-refused", detail)
-    if num_tokens >= architecture.max_positions:
-        most = architecture.max_positions
+    elif num_tokens >= most:
+        code = "prompt-too-long"
         detail = f"The prompt has {num_tokens} tokens; with an answer the model takes {most}."
-        return _failure(prompt, "prompt-too-long", detail)
-    return None
+    else:
+        return None
+    return Completion(prompt, failure=code, detail=detail)
 
 
 def out_of_memory_failure(prompt: Prompt, num_slots: int) -> Completion:
     """The failure of a prompt that does not fit in the memory of the device."""
     detail = f"The device has no memory for one row of {num_slots} tokens; lower max_new_tokens."
-    return _failure(prompt, "out-of-memory", detail)
-
-
-def _failure(prompt: Prompt, code: FailureCode, detail: str) -> Completion:
-    return Completion(prompt, failure=code, detail=detail)
+    return Completion(prompt, failure="out-of-memory", detail=detail)
