@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from support.generation import loaded, random_prompts, write
+from support.rows import logits
 from support.tiny_models import architecture_of, engine_params, tiny_model
 
 from tunix_rt.engines.generation.base import Prompt
@@ -12,7 +13,7 @@ from tunix_rt.engines.generation.scheduler import DecodeRequest, RequestQueue
 from tunix_rt.engines.jax.generation.decoder import empty_cache, next_logits, prefill_cache, slot_rotations
 from tunix_rt.engines.jax.generation.generator import LoadedModel
 from tunix_rt.engines.jax.generation.steps import DevicePrefillBatch, empty_rows, prefill
-from tunix_rt.engines.jax.model.decoder import ForwardOptions, Inputs, logits
+from tunix_rt.engines.jax.model.decoder import ForwardOptions, Inputs
 from tunix_rt.engines.jax.model.params import Params
 from tunix_rt.engines.types import Decoding
 from tunix_rt.engines.weights.architecture import Architecture

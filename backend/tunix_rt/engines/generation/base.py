@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol
 
 from tunix_rt.engines.types import Decoding, DeviceRequest, FailureCode
 from tunix_rt.engines.weights.architecture import Architecture
@@ -11,9 +11,6 @@ from tunix_rt.engines.weights.sources import ModelSource
 from tunix_rt.recipes.types import FloatFormat, ModelSection
 from tunix_rt.tokenization.encoding import TraceEncoder
 from tunix_rt.traces.types import DEFAULT_MARKUP, MarkupStyle
-
-if TYPE_CHECKING:
-    from tunix_rt.engines.generation.streaming import StreamingBatches
 
 
 @dataclass(frozen=True)
@@ -69,6 +66,23 @@ class TokenDelta:
     """The whole completion or its failure, once it has ended."""
 
 
+class StreamingGenerator(Protocol):
+    """A loaded model that decodes while prompts are added and dropped. Prompts are compared by identity."""
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether any prompt is being decoded or waiting."""
+
+    def add(self, prompt: Prompt, decoding: Decoding) -> None:
+        """Start a completion with the next step, or as soon as a row is free."""
+
+    def drop(self, prompt: Prompt) -> None:
+        """Cancel a completion: no further deltas of it are returned."""
+
+    def advance(self) -> list[TokenDelta]:
+        """Decode a few more tokens of every active completion; does nothing when there is none."""
+
+
 class Generator(Protocol):
     """A loaded model that generates completions."""
 
@@ -113,7 +127,7 @@ class Generator(Protocol):
                 because the device ran out of memory.
         """
 
-    def stream(self, *, max_rows: int) -> "StreamingBatches":
+    def stream(self, *, max_rows: int) -> StreamingGenerator:
         """Decode prompts that arrive one by one; each gives the same completion as in `generate`.
 
         Args:

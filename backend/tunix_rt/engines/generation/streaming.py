@@ -33,10 +33,7 @@ class _BatchKey(NamedTuple):
 
 
 class StreamingBatches:
-    """Decodes while prompts are added and dropped. Prompts are compared by identity.
-
-    Memory is allocated with the first prompt.
-    """
+    """`StreamingGenerator` for every engine with a `DecodingModel`; the first prompt allocates memory."""
 
     def __init__(self, model: DecodingModel, architecture: Architecture, *, max_rows: int) -> None:
         self._model = model
@@ -64,7 +61,7 @@ class StreamingBatches:
         self._waiting.setdefault(key, []).append(request)
 
     def drop(self, prompt: Prompt) -> None:
-        """Cancel a completion: no further deltas of it are returned."""
+        """Cancel a completion."""
         self._refused = [delta for delta in self._refused if delta.prompt is not prompt]
         for batch in self._batches.values():
             batch.drop(prompt)
@@ -75,7 +72,7 @@ class StreamingBatches:
         self._waiting = {key: requests for key, requests in left.items() if requests}
 
     def advance(self) -> list[TokenDelta]:
-        """Decode a few more tokens of every active completion; does nothing when there is none."""
+        """Decode a few more tokens of every active completion."""
         deltas, self._refused = self._refused, []
         for key in [*self._waiting, *(key for key in self._batches if key not in self._waiting)]:
             deltas += self._advance_batch(key)

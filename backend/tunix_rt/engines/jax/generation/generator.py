@@ -179,7 +179,7 @@ class _JaxRows:
     def prefill(self, new: PrefillBatch, num_rows: int) -> None:
         model, num_new = self.model, len(new.rows)
         # Pad to the fixed size of the program; padding goes to a row that does not exist.
-        arrays = {
+        arrays: dict[str, Any] = {
             name: np.concatenate([array, np.repeat(array[-1:], num_rows - num_new, axis=0)])
             for name, array in new._asdict().items()
         }
@@ -200,8 +200,9 @@ class _JaxRows:
             sampling=self.sampling,
             num_steps=self.num_steps,
         )
-        tokens: NDArray[Any] = np.asarray(decoded)
-        return tokens[(tokens != IDLE).any(axis=1)]
+        tokens = np.asarray(decoded)
+        decoded_steps: NDArray[Any] = tokens[(tokens != IDLE).any(axis=1)]
+        return decoded_steps
 
 
 JaxGenerator: TypeAlias = BatchGenerator[LoadedModel]

@@ -11,7 +11,7 @@ them. Padding is segment 0 and attends only to padding, so that no row of the so
 """
 
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -144,12 +144,13 @@ def splash_attention(
     mask: splash.Mask = splash.CausalMask((row_length, row_length))
     if window is not None:
         mask = splash.LocalMask((row_length, row_length), window_size=(window - 1, 0), offset=0)
-    block_size = next(size for size in _BLOCK_SIZES if row_length % size == 0)
+    size = next(size for size in _BLOCK_SIZES if row_length % size == 0)
+    block_sizes: dict[str, Any] = dict.fromkeys(_BLOCKS, size)
 
     def attend(q: Array, k: Array, v: Array, segment_ids: Array) -> Array:
         kernel = splash.make_splash_mha_single_device(
             splash.MultiHeadMask([mask] * q.shape[2]),
-            block_sizes=splash.BlockSizes(**dict.fromkeys(_BLOCKS, block_size)),
+            block_sizes=splash.BlockSizes(**block_sizes),
             attn_logits_soft_cap=softcap,
             interpret=interpret,
         )

@@ -226,17 +226,6 @@ def output_embedding(params: Params, architecture: Architecture) -> Array:
     return head
 
 
-def logits(
-    params: Params,
-    adapters: Params | None,
-    architecture: Architecture,
-    inputs: Inputs,
-    options: ForwardOptions,
-) -> Array:
-    """All logits, float32 [B, T, V], for tests; training never materialises them."""
-    return head_logits(params, architecture, hidden_states(params, adapters, architecture, inputs, options))
-
-
 def head_logits(params: Params, architecture: Architecture, hidden: Array) -> Array:
     """The logits of normed hidden states: [..., D] -> float32 [..., V]."""
     embedding = output_embedding(params, architecture).astype(hidden.dtype)

@@ -14,7 +14,6 @@ import jax.numpy as jnp
 from jax import Array
 from jax.typing import DTypeLike
 
-from tunix_rt.engines.jax.model.params import Params
 from tunix_rt.engines.jax.model.quantization import QuantizedMatrix, plain_matrix
 from tunix_rt.engines.weights.architecture import Architecture
 from tunix_rt.recipes.types import LoraSection
@@ -113,26 +112,6 @@ def abstract_adapters(architecture: Architecture, lora: LoraSection) -> Adapters
     """Shapes and formats of the adapters; nothing is allocated."""
     adapters: Adapters = jax.eval_shape(lambda: init_adapters(architecture, lora, jax.random.key(0)))
     return adapters
-
-
-def merge(params: Params, adapters: Adapters, scale: float) -> Params:
-    """The whole model with its adapters added: summed in float32, rounded once to the embedding's dtype.
-
-    Quantised matrices are returned as plain ones.
-    """
-    dtype = params["embedding"].dtype
-
-    def merge_layer(layer: tuple[Array | QuantizedMatrix, Adapter]) -> Array:
-        return merge_matrix(*layer, scale, dtype)
-
-    layers = {}
-    for name, weights in params["layers"].items():
-        pairs = adapters["layers"].get(name)
-        # Layer by layer, so that a float32 copy of only one layer exists at a time.
-        layers[name] = (
-            plain_matrix(weights, dtype) if pairs is None else jax.lax.map(merge_layer, (weights, pairs))
-        )
-    return params | {"layers": layers}
 
 
 def merge_matrix(weight: Array | QuantizedMatrix, adapter: Adapter, scale: float, dtype: DTypeLike) -> Array:

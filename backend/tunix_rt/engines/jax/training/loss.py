@@ -100,10 +100,27 @@ def _forward(head: _Head, hidden: Any, embedding: Any, targets: Any, weights: An
     vectors = table.astype(tokens.hidden.dtype)
 
     def add_chunk(index: jax.Array, sums: _Sums) -> _Sums:
-        return _add_chunk_gradients(sums, index, _chunk(chunks, index), vectors, head.softcap)
+        chunk = _chunk(chunks, index)
+        logits = _logits(chunk.hidden, vectors, head.softcap)
+        losses, logits_grad = _losses(logits, chunk.targets)
+        if head.softcap is not None:
+            logits_grad *= 1 - jnp.square(logits / head.softcap)  # tanh' = 1 - tanh²
+        logits_grad = (logits_grad * chunk.weights[..., None]).astype(vectors.dtype)
+        hidden_grad = _einsum("bcv,vd->bcd", logits_grad, vectors).astype(vectors.dtype)
+        embedding_grad = sums.embedding_grad
+        if embedding_grad is not None:
+            embedding_grad += _einsum("bcv,bcd->vd", logits_grad, chunk.hidden)
+        return _Sums(
+            sums.loss + jnp.sum(losses * chunk.weights),
+            embedding_grad,
+            jax.lax.dynamic_update_index_in_dim(sums.hidden_grads, hidden_grad, index, axis=0),
+        )
 
     sums: _Sums = _fold_chunks(chunks, add_chunk, start)
-    hidden_grad = _reorder(_join_chunks(sums.hidden_grads, order.shape[1]), jnp.argsort(order, axis=1))
+    # [n, B, c, D] back to [B, T, D].
+    num_rows, num_columns, width = tokens.hidden.shape
+    joined = jnp.moveaxis(sums.hidden_grads, 0, 1).reshape(num_rows, -1, width)[:, :num_columns]
+    hidden_grad = _reorder(joined, jnp.argsort(order, axis=1))
     embedding_grad = None if sums.embedding_grad is None else sums.embedding_grad.astype(table.dtype)
     return sums.loss, (hidden_grad, embedding_grad)
 
@@ -112,25 +129,9 @@ def _fold_chunks(chunks: _Tokens, add_chunk: Callable[[jax.Array, Any], Any], st
     """Accumulate the chunks with trained tokens. A single chunk needs no loop and no second accumulator."""
     if chunks.weights.shape[0] == 1:
         return add_chunk(jnp.zeros((), jnp.int32), start)
-    return jax.lax.fori_loop(0, _num_trained_chunks(chunks), add_chunk, start)
-
-
-def _add_chunk_gradients(
-    sums: _Sums, index: jax.Array, chunk: _Tokens, vectors: jax.Array, softcap: float | None
-) -> _Sums:
-    logits = _logits(chunk.hidden, vectors, softcap)
-    losses, capped_grad = _losses(logits, chunk.targets)
-    logits_grad = _uncapped(capped_grad, logits, softcap) * chunk.weights[..., None]
-    logits_grad = logits_grad.astype(vectors.dtype)
-    hidden_grad = _einsum("bcv,vd->bcd", logits_grad, vectors).astype(vectors.dtype)
-    embedding_grad = sums.embedding_grad
-    if embedding_grad is not None:
-        embedding_grad += _einsum("bcv,bcd->vd", logits_grad, chunk.hidden)
-    return _Sums(
-        sums.loss + jnp.sum(losses * chunk.weights),
-        embedding_grad,
-        jax.lax.dynamic_update_index_in_dim(sums.hidden_grads, hidden_grad, index, axis=0),
-    )
+    # Chunks with trained tokens come first.
+    num_trained = jnp.sum(jnp.any(chunks.weights != 0, axis=(1, 2)), dtype=jnp.int32)
+    return jax.lax.fori_loop(0, num_trained, add_chunk, start)
 
 
 def _backward(_: _Head, grads: Any, loss_grad: jax.Array) -> tuple[Any, ...]:
@@ -144,11 +145,6 @@ _loss_sum.defvjp(_forward, _backward, symbolic_zeros=True)
 def _logits(hidden: jax.Array, vectors: jax.Array, softcap: float | None) -> jax.Array:
     logits = _einsum("bcd,vd->bcv", hidden, vectors)
     return logits if softcap is None else jnp.tanh(logits / softcap) * softcap
-
-
-def _uncapped(grad: jax.Array, capped: jax.Array, softcap: float | None) -> jax.Array:
-    """Backpropagate through the soft cap: tanh' = 1 - tanh²."""
-    return grad if softcap is None else grad * (1 - jnp.square(capped / softcap))
 
 
 def _losses(logits: jax.Array, targets: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -185,19 +181,8 @@ def _split_chunks(tokens: _Tokens, order: jax.Array, num_chunks: int) -> _Tokens
     return _Tokens(*map(split, tokens))
 
 
-def _num_trained_chunks(chunks: _Tokens) -> jax.Array:
-    """Number of chunks with a trained token; they come first."""
-    return jnp.sum(jnp.any(chunks.weights != 0, axis=(1, 2)), dtype=jnp.int32)
-
-
 def _chunk(chunks: _Tokens, index: jax.Array) -> _Tokens:
     return _Tokens(*(jax.lax.dynamic_index_in_dim(array, index, keepdims=False) for array in chunks))
-
-
-def _join_chunks(chunks: jax.Array, num_columns: int) -> jax.Array:
-    """[n, B, c, D] back to [B, T, D]."""
-    _, num_rows, _, width = chunks.shape
-    return jnp.moveaxis(chunks, 0, 1).reshape(num_rows, -1, width)[:, :num_columns]
 
 
 def _reorder(array: jax.Array, order: jax.Array) -> jax.Array:
