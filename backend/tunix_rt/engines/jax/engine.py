@@ -1,11 +1,12 @@
 """The JAX engine: training, generation and exports."""
 
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 
 from tunix_rt.base.signals import stop_requests
 from tunix_rt.engines.jax.devices import DeviceChoice, is_out_of_memory, join
@@ -14,7 +15,7 @@ from tunix_rt.engines.jax.generation.generator import open_generator
 from tunix_rt.engines.jax.program import Program
 from tunix_rt.engines.jax.start import CompiledTrainStep, Fitted, build_run, fit, load_state, run_summary
 from tunix_rt.engines.jax.training.checkpoints import Checkpoints, checksums
-from tunix_rt.engines.jax.training.state import NOT_DIVERGED, TrainState, clear_divergence
+from tunix_rt.engines.jax.training.state import NOT_DIVERGED, TrainState
 from tunix_rt.engines.jax.training.step import DeviceBatch
 from tunix_rt.engines.planning.types import Plan
 from tunix_rt.engines.training.backend import PendingFigures, PendingSums, StepFigures
@@ -25,7 +26,7 @@ from tunix_rt.engines.training.checkpointing import (
     restore,
 )
 from tunix_rt.engines.training.job import TrainingJob, TrainingResult
-from tunix_rt.engines.training.preparation import Prepared, RunIdentity
+from tunix_rt.engines.training.preparation import Prepared
 from tunix_rt.engines.training.records import RunRecords
 from tunix_rt.engines.training.run import EngineTraining
 from tunix_rt.tokenization.packing import Batch
@@ -39,7 +40,6 @@ class _JaxBackend:
     prepared: Prepared
     train_step: CompiledTrainStep
     checkpoints: Checkpoints
-    identity: RunIdentity
     state: TrainState
     frozen: Any
 
@@ -69,9 +69,11 @@ class _JaxBackend:
 
     def save(self, step: int, history: ValidationHistory) -> None:
         # After a step that was not finite, the state is still the one before it.
-        state = clear_divergence(self.state)
+        not_diverged = jnp.full_like(self.state.diverged_at, NOT_DIVERGED)
+        state = replace(self.state, diverged_at=not_diverged)
+        identity = self.prepared.identity
         record = CheckpointRecord(
-            step=step, identity=self.identity, validation=history, checksums=checksums(state)
+            step=step, identity=identity, validation=history, checksums=checksums(state)
         )
         self.checkpoints.save(state, record)
 
@@ -84,7 +86,7 @@ class _JaxBackend:
     def restore(self, step: int) -> None:
         # Two states at a time may not fit.
         jax.tree.map(lambda leaf: leaf.delete(), self.state)
-        self.state = restore(self.checkpoints, step, self.identity).state
+        self.state = restore(self.checkpoints, step, self.prepared.identity).state
 
     def export(self, directory: Path) -> None:
         export_state(directory, self.state, self.frozen, self.prepared)
@@ -142,9 +144,7 @@ class _JaxTraining(EngineTraining[TrainState]):
         state, frozen = load_state(
             start, self.program, self.prepared, initial_adapters=self.job.initial_adapters
         )
-        return _JaxBackend(
-            self.program, self.prepared, train_step, self.checkpoints, self.prepared.identity, state, frozen
-        )
+        return _JaxBackend(self.program, self.prepared, train_step, self.checkpoints, state, frozen)
 
     def is_out_of_memory(self, error: BaseException) -> bool:
         return is_out_of_memory(error)

@@ -28,7 +28,6 @@ from tunix_rt.engines.jax.model.quantization import abstract_quantized, quantize
 from tunix_rt.engines.jax.sharding import (
     activation_sharding,
     batch_sharding,
-    check_divisible,
     replicated,
     state_shardings,
 )
@@ -36,6 +35,7 @@ from tunix_rt.engines.jax.training.optimizer import learning_rate_at, make_optim
 from tunix_rt.engines.jax.training.state import StepMetrics, TrainState, initial_state
 from tunix_rt.engines.jax.training.step import DeviceBatch, StepParts, train_step, validation_step
 from tunix_rt.engines.planning.kernels import KernelChoice, Platform, Setting, resolve_kernel
+from tunix_rt.engines.planning.limits import MeshShape, rows_per_device
 from tunix_rt.engines.weights.architecture import Architecture
 from tunix_rt.recipes.types import LoraSection, Recipe
 from tunix_rt.tokenization.packing import Batch
@@ -58,11 +58,6 @@ class Program:
     abstract_state: TrainState
     abstract_frozen: Any
     abstract_batch: dict[str, jax.ShapeDtypeStruct]
-
-    @property
-    def options(self) -> ForwardOptions:
-        """Options of the forward pass."""
-        return self.parts.options
 
     @cached_property
     def train_step(self) -> Callable[[TrainState, Any, DeviceBatch], tuple[TrainState, StepMetrics]]:
@@ -118,7 +113,7 @@ class Program:
             trainable = jax.device_put(trainable, _shardings(self.abstract_state.trainable))
             frozen = params if quantization is None else quantize(params, quantization)
             shardings = _shardings(self.abstract_frozen)
-            unrolls = self.options.unrolls_layers
+            unrolls = self.parts.options.unrolls_layers
             frozen = unstack(frozen, shardings) if unrolls else jax.device_put(frozen, shardings)
         init = jax.jit(
             lambda weights: initial_state(
@@ -156,7 +151,8 @@ def build_program(
             supported here.
     """
     training = recipe.training
-    check_divisible(mesh, architecture, training)
+    # Refuses rows or heads that cannot be split evenly.
+    rows_per_device(MeshShape(**mesh.shape), architecture, training)
     attention = _resolve_attention(recipe, architecture, mesh, platform)
     optimizer = make_optimizer(training, num_steps)
     params = _with_shardings(abstract_params(architecture, training.precision.weights), mesh, architecture)

@@ -20,9 +20,9 @@ from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.engines.jax.model.params import KeyPath, is_norm, names_of, num_matrix_axes
 from tunix_rt.engines.jax.model.quantization import QuantizedMatrix
-from tunix_rt.engines.planning.limits import MeshShape, mesh_shape, rows_per_device
+from tunix_rt.engines.planning.limits import mesh_shape
 from tunix_rt.engines.weights.architecture import Architecture
-from tunix_rt.recipes.types import ShardingSection, TrainingSection
+from tunix_rt.recipes.types import ShardingSection
 
 AXES = ("data", "fsdp", "tensor")
 ROW_AXES = ("data", "fsdp")
@@ -53,15 +53,6 @@ def make_mesh(section: ShardingSection, devices: Sequence[Any]) -> Mesh:
     else:
         grid = mesh_utils.create_device_mesh(sizes, devices)
     return Mesh(grid, AXES, axis_types=(AxisType.Auto,) * len(AXES))
-
-
-def check_divisible(mesh: Mesh, architecture: Architecture, training: TrainingSection) -> None:
-    """Reject a mesh that cannot split the model or the batch evenly.
-
-    Raises:
-        InvalidInputError: Rows do not divide over the devices, or heads over the tensor axis.
-    """
-    rows_per_device(MeshShape(**mesh.shape), architecture, training)
 
 
 def state_shardings(tree: Any, mesh: Mesh, architecture: Architecture) -> Any:

@@ -88,11 +88,12 @@ def run_summary(program: Program, prepared: Prepared, choice: DeviceChoice) -> s
     """The summary of a run, one line per subject."""
     tokens, state = program.abstract_batch["tokens"], program.abstract_state
     num_trained = sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(state.trainable))
+    compute_dtype = program.parts.options.compute_dtype
     rounding = ", stochastic rounding" if program.recipe.training.precision.stochastic_rounding else ""
     lines = {
         "model": model_line(prepared, num_trained),
         "training": training_line(program.recipe),
-        "precision": f"compute {program.options.compute_dtype}, weights {_dtypes(program.abstract_params)}, "
+        "precision": f"compute {compute_dtype}, weights {_dtypes(program.abstract_params)}, "
         f"trained {_dtypes(state.trainable)}, optimizer state {_dtypes(state.optimizer_state)}{rounding}",
         "batch": batch_line(prepared, tokens.shape, str(tokens.dtype)),
         "data": data_line(prepared),

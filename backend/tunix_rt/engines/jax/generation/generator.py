@@ -54,13 +54,8 @@ thread at a time."""
 
 # Two batches of two rows are no faster than one of four.
 _MIN_ROWS_PER_BATCH = 4
-# About the size of the cache of one core.
-_MAX_SMALL_MODEL_BYTES = 8 * 2**20
-
-
-def is_small_model(weight_bytes: int) -> bool:
-    """Whether XLA computes the products of this model on one core."""
-    return weight_bytes <= _MAX_SMALL_MODEL_BYTES
+MAX_SMALL_MODEL_BYTES = 8 * 2**20
+"""XLA computes the products of smaller models on one core. About the size of the cache of one core."""
 
 
 def num_batches(num_rows: int, num_cores: int | None = None) -> int:
@@ -143,7 +138,7 @@ class LoadedModel:
 
     def batches(self, decoding: Decoding, *, num_rows: int, num_slots: int) -> list[Batch]:
         """Empty batches for many prompts; on CPU, the rows of a small model are spread over the cores."""
-        is_small = self.is_single_cpu and is_small_model(self.weight_bytes)
+        is_small = self.is_single_cpu and self.weight_bytes <= MAX_SMALL_MODEL_BYTES
         count = num_batches(num_rows) if is_small else 1
         return [
             self.batch(
