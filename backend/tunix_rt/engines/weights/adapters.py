@@ -61,10 +61,20 @@ def open_adapter(
         DataError: A file is missing or damaged, does not match the architecture, or is of a variant that the
             engines do not support.
     """
-    config = _read_config(directory / CONFIG_FILE)
+    path = directory / CONFIG_FILE
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise DataError(
+            f"{directory} has no {CONFIG_FILE}.", next_step="Pass a directory with a LoRA adapter."
+        ) from error
+    except (OSError, ValueError) as error:
+        raise damaged_file(path, str(error)) from error
+    if not isinstance(config, dict):
+        raise damaged_file(path, "it is not a JSON object")
     with open_tensor_file(directory / WEIGHTS_FILE, framework) as tensors:
         targets = tuple(name for name in get_args(LoraTarget) if adapter_tensor_name(0, name, "a") in tensors)
-        lora = _lora_section(directory / CONFIG_FILE, config, targets)
+        lora = _lora_section(path, config, targets)
         expected = dict(adapter_shapes(architecture, lora))
         for name in sorted(expected.keys() ^ tensors.keys()):
             reason = "is missing" if name in expected else "does not belong to that model"
@@ -79,20 +89,6 @@ def open_adapter(
 def adapter_tensor_name(layer: int, target: str, part: str) -> str:
     """PEFT's name for a matrix of an adapter; the parts are `a` and `b`."""
     return f"base_model.model.model.layers.{layer}.{MATRIX_MODULES[target]}.lora_{part.upper()}.weight"
-
-
-def _read_config(path: Path) -> dict[str, Any]:
-    try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise DataError(
-            f"{path.parent} has no {CONFIG_FILE}.", next_step="Pass a directory with a LoRA adapter."
-        ) from error
-    except (OSError, ValueError) as error:
-        raise damaged_file(path, str(error)) from error
-    if not isinstance(config, dict):
-        raise damaged_file(path, "it is not a JSON object")
-    return config
 
 
 def _lora_section(path: Path, config: Mapping[str, Any], targets: tuple[LoraTarget, ...]) -> LoraSection:

@@ -10,6 +10,7 @@ them. Padding is segment 0 and attends only to padding, so that no row of the so
                                        . . . . _
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -166,12 +167,11 @@ def splash_attention(
     has_shared_keys = k.shape[2] % sharding.mesh.shape[_HEADS_AXIS] != 0
     key_spec = PartitionSpec(rows) if has_shared_keys else query_spec
     # check_vma: JAX cannot infer over which mesh axes the outputs of a kernel vary.
-    mapped = jax.shard_map(
+    mapped: Callable[..., Array] = jax.shard_map(
         attend,
         mesh=sharding.mesh,
         in_specs=(query_spec, key_spec, key_spec, PartitionSpec(rows)),
         out_specs=query_spec,
         check_vma=False,
     )
-    attended: Array = mapped(q, k, v, segment_ids)
-    return attended
+    return mapped(q, k, v, segment_ids)
