@@ -5,19 +5,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from support.generation import loaded, random_prompts, write
+from support.rows import logits
 from support.tiny_models import architecture_of, engine_params, tiny_model
 
 from tunix_rt.engines.generation.base import Prompt
 from tunix_rt.engines.generation.scheduler import DecodeRequest, RequestQueue
 from tunix_rt.engines.jax.generation.decoder import empty_cache, next_logits, prefill_cache, slot_rotations
 from tunix_rt.engines.jax.generation.generator import LoadedModel
-from tunix_rt.engines.jax.generation.steps import (
-    DevicePrefillBatch,
-    empty_rows,
-    prefill,
-    prefill_sequentially,
-)
-from tunix_rt.engines.jax.model.decoder import ForwardOptions, Inputs, logits
+from tunix_rt.engines.jax.generation.steps import DevicePrefillBatch, empty_rows, prefill
+from tunix_rt.engines.jax.model.decoder import ForwardOptions, Inputs
 from tunix_rt.engines.jax.model.params import Params
 from tunix_rt.engines.types import Decoding
 from tunix_rt.engines.weights.architecture import Architecture
@@ -56,7 +52,7 @@ def test_logits_from_the_cache_are_those_of_the_whole_row(params: Params, archit
     inputs = Inputs(tokens, jnp.ones_like(tokens), jnp.arange(24)[None])
     whole = logits(params, None, architecture, inputs, ForwardOptions("float32"))
 
-    cache = empty_cache(architecture, 1, 32, "float32", is_list=False)
+    cache = empty_cache(model.decoder, 1, 32)
     angles = slot_rotations(model.decoder, 32)
     cache = prefill_cache(model.decoder, model.weights, cache, tokens[:, :16], jnp.array([0]), angles)
     step = jax.jit(next_logits, static_argnums=0)
@@ -107,7 +103,7 @@ def test_prompts_in_turn_are_prompts_together(model: LoadedModel) -> None:
         keys=np.arange(6, dtype=np.uint32).reshape(3, 2),
     )
     decoder, mesh, weights = model.decoder, model.mesh, model.weights
-    in_turn = prefill_sequentially(decoder, mesh, weights, empty_rows(decoder, mesh, 4, 32), new, np.int32(2))
+    in_turn = prefill(decoder, mesh, weights, empty_rows(decoder, mesh, 4, 32), new, np.int32(2))
     # There is no row 4: of the two that are wanted, nobody comes third.
     filled_up = new._replace(rows=np.array([3, 0, 4], np.int32))
     together = prefill(decoder, mesh, weights, empty_rows(decoder, mesh, 4, 32), filled_up)

@@ -1,11 +1,14 @@
-"""Rows filled with examples, as the engine takes them."""
+"""Rows filled with examples, as the engine takes them; the logits of whole rows."""
 
 from collections.abc import Sequence
 
 import numpy as np
+from jax import Array
 from numpy.typing import NDArray
 
-from tunix_rt.engines.jax.model.decoder import Inputs
+from tunix_rt.engines.jax.model.decoder import ForwardOptions, Inputs, head_logits, hidden_states
+from tunix_rt.engines.jax.model.params import Params
+from tunix_rt.engines.weights.architecture import Architecture
 
 
 def packed_rows(rows: Sequence[Sequence[NDArray[np.int32]]], row_length: int) -> Inputs:
@@ -19,3 +22,14 @@ def packed_rows(rows: Sequence[Sequence[NDArray[np.int32]]], row_length: int) ->
             positions[row, place] = np.arange(len(example))
             start = place.stop
     return Inputs(tokens, segment_ids, positions)
+
+
+def logits(
+    params: Params,
+    adapters: Params | None,
+    architecture: Architecture,
+    inputs: Inputs,
+    options: ForwardOptions,
+) -> Array:
+    """All logits, float32 [B, T, V], which training never has at once."""
+    return head_logits(params, architecture, hidden_states(params, adapters, architecture, inputs, options))

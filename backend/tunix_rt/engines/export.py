@@ -57,8 +57,6 @@ def merged_format(source: ModelSource, requested: RequestedFormat) -> FloatForma
 
 
 _WHAT = "writing the model's configuration"
-# The name of `dtype` in older versions of transformers.
-_OLD_DTYPE = "torch_dtype"
 # The oldest transformers that reads our files. Without it, newer ones suspect an old Mistral tokenizer in
 # every model and warn about wrong tokens.
 _LAYOUT = {"transformers_version": "4.56.0"}
@@ -69,12 +67,21 @@ def write_model_config(directory: Path, source: ModelSource, encoder: TraceEncod
 
     Generation then ends at the end-of-turn token that training used.
     """
-    token_ids = _control_ids(encoder)
+    tokenizer = encoder.tokenizer
+    named = {key: tokenizer.token_id(text) for key, text in tokenizer.named_tokens.items()}
+    # The end of the turn comes first.
+    ends = [token_id for token_id in (encoder.end_of_turn_id, named.get("eos_token")) if token_id is not None]
+    token_ids: dict[str, Any] = {"eos_token_id": list(dict.fromkeys(ends))} if ends else {}
+    for key in ("bos_token", "pad_token"):
+        if named.get(key) is not None:
+            token_ids[f"{key}_id"] = named[key]
     config = _LAYOUT | text_config(source.config) | token_ids | {"dtype": dtype}
-    config.pop(_OLD_DTYPE, None)
+    config.pop("torch_dtype", None)  # the name of `dtype` in older versions of transformers
     write_json_atomically(directory / "config.json", config, what=_WHAT)
-    generation = _generation_config(source.directory) | token_ids
-    write_json_atomically(directory / "generation_config.json", generation, what=_WHAT)
+    # The sampling settings of the base model, if it has any.
+    path = source.directory / "generation_config.json" if source.directory is not None else None
+    settings = json.loads(path.read_text(encoding="utf-8")) if path is not None and path.is_file() else {}
+    write_json_atomically(directory / "generation_config.json", settings | token_ids, what=_WHAT)
 
 
 def write_tokenizer(directory: Path, source: ModelSource, encoder: TraceEncoder) -> None:
@@ -88,25 +95,3 @@ def text_config(config: Mapping[str, Any]) -> dict[str, Any]:
     if config.get("model_type") != "gemma3":
         return dict(config)
     return {**config["text_config"], "model_type": "gemma3_text", "architectures": ["Gemma3ForCausalLM"]}
-
-
-def _control_ids(encoder: TraceEncoder) -> dict[str, int | list[int]]:
-    """The token ids by config key; the end of the turn comes first among the ends."""
-    tokenizer = encoder.tokenizer
-    named = {key: tokenizer.token_id(text) for key, text in tokenizer.named_tokens.items()}
-    ends = [token_id for token_id in (encoder.end_of_turn_id, named.get("eos_token")) if token_id is not None]
-    ids: dict[str, int | list[int]] = {"eos_token_id": list(dict.fromkeys(ends))} if ends else {}
-    for key in ("bos_token", "pad_token"):
-        token_id = named.get(key)
-        if token_id is not None:
-            ids[f"{key}_id"] = token_id
-    return ids
-
-
-def _generation_config(directory: Path | None) -> dict[str, Any]:
-    """The sampling settings of the base model, if it has any."""
-    path = directory / "generation_config.json" if directory is not None else None
-    if path is None or not path.is_file():
-        return {}
-    settings: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return settings

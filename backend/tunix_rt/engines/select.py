@@ -16,9 +16,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import Literal, cast
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from tunix_rt.base.errors import MissingExtraError, TunixRTError
+from tunix_rt.base.records import Record
 from tunix_rt.engines.types import DeviceName, DeviceReport, DoctorProblem, EngineName, Platform
 
 EXTRAS: dict[str, tuple[str, ...]] = {
@@ -140,47 +141,42 @@ def choose_engine(
     Example:
         auto on a machine with an NVIDIA GPU where JAX has no CUDA plugin -> torch
     """
-    if is_torchrun and requested == "auto" and resumed is None:
-        choice = EngineChoice("torch", "torchrun started this process")
-    else:
-        choice = _choice(requested, device, machine, resumed)
+    choice = EngineChoice(*_first_rule(requested, device, machine, resumed, is_torchrun))
     if not machine.has(choice.name):
-        raise MissingExtraError(f"The {_TITLES[choice.name]} engine", extra=choice.name)
+        title = "JAX" if choice.name == "jax" else "PyTorch"
+        raise MissingExtraError(f"The {title} engine", extra=choice.name)
     return choice
 
 
-_TITLES: dict[EngineName, str] = {"jax": "JAX", "torch": "PyTorch"}
-
-
-def _choice(
-    requested: RequestedEngine, device: DeviceName, machine: Machine, resumed: EngineName | None
-) -> EngineChoice:
+def _first_rule(
+    requested: RequestedEngine,
+    device: DeviceName,
+    machine: Machine,
+    resumed: EngineName | None,
+    is_torchrun: bool,
+) -> tuple[EngineName, str]:
     if requested != "auto":
-        return EngineChoice(requested, f"--engine {requested}")
+        return requested, f"--engine {requested}"
     if resumed is not None:
-        return EngineChoice(resumed, "the resumed run was started with it")
+        return resumed, "the resumed run was started with it"
+    if is_torchrun:
+        return "torch", "torchrun started this process"
     if device == "tpu":
-        return EngineChoice("jax", "only JAX runs on a TPU")
-    if machine.has_jax and not machine.has_torch:
-        return EngineChoice("jax", "the only installed engine")
-    if machine.has_torch and not machine.has_jax:
-        return EngineChoice("torch", "the only installed engine")
-    return _for_accelerator(device, machine)
-
-
-def _for_accelerator(device: DeviceName, machine: Machine) -> EngineChoice:
+        return "jax", "only JAX runs on a TPU"
+    if machine.has_jax != machine.has_torch:
+        return "jax" if machine.has_jax else "torch", "the only installed engine"
     if device == "cpu":
-        return EngineChoice("jax", "on a CPU, JAX compiles the step and torch does not")
+        return "jax", "on a CPU, JAX compiles the step and torch does not"
     if machine.has_tpu and device == "auto":
-        return EngineChoice("jax", "a TPU was found, and only JAX runs on it")
+        return "jax", "a TPU was found, and only JAX runs on it"
     if not machine.has_nvidia_gpu:
-        return EngineChoice("jax", "no accelerator was found; on a CPU, JAX compiles the step")
+        return "jax", "no accelerator was found; on a CPU, JAX compiles the step"
     if machine.has_jax_cuda:
-        return EngineChoice("jax", "an NVIDIA GPU was found, and JAX has its CUDA plugin")
+        return "jax", "an NVIDIA GPU was found, and JAX has its CUDA plugin"
     if machine.torch_cuda is not None:
         built = f"torch is built for CUDA {machine.torch_cuda}"
-        return EngineChoice("torch", f"an NVIDIA GPU was found; {built}, and JAX has no CUDA plugin")
-    return EngineChoice("jax", "an NVIDIA GPU was found, but neither JAX nor torch is built for it")
+        return "torch", f"an NVIDIA GPU was found; {built}, and JAX has no CUDA plugin"
+    return "jax", "an NVIDIA GPU was found, but neither JAX nor torch is built for it"
 
 
 PROBE_TIMEOUT_S = 120.0
@@ -189,10 +185,9 @@ _SHOWN_CHARS = 500
 _PROBE_VARIABLES = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
 
 
-class ProbeAnswer(BaseModel):
+class ProbeAnswer(Record):
     """The last line of a probe's output."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
     device: DeviceReport | None = None
     problem: DoctorProblem | None = None
 

@@ -1,31 +1,23 @@
 """Engine and device names, decoding parameters, device reports."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from tunix_rt.base.records import Count, Record
 
 Platform = Literal["cpu", "gpu", "tpu"]
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    def to_json(self) -> dict[str, Any]:
-        """The record as plain JSON values, without unknown ones."""
-        return self.model_dump(mode="json", exclude_none=True)
-
-
-class DoctorProblem(_Record):
+class DoctorProblem(Record):
     """A device or engine that is present and does not work."""
 
     detail: str
     next_step: str
 
 
-class DeviceReport(_Record):
+class DeviceReport(Record):
     """Devices of one kind, as an engine sees them."""
 
     platform: Platform

@@ -14,12 +14,8 @@ from tunix_rt.base.settings import load_settings
 from tunix_rt.base.terminal.options import JsonFlag
 from tunix_rt.base.terminal.output import counted, err, note, print_json, print_table, say
 from tunix_rt.engines.load import chosen_engine, load_engine
-from tunix_rt.engines.parity.check import (
-    DeterminismRequest,
-    ParityRequest,
-    certify_parity,
-    measure_determinism,
-)
+from tunix_rt.engines.parity.check import certify_parity, measure_determinism
+from tunix_rt.engines.parity.runs import ComparisonRequest
 from tunix_rt.evaluation.views import EvaluationBar
 from tunix_rt.runs.views import TrainingView
 from tunix_rt.system.access import adopt_token, create_token, token_status
@@ -200,7 +196,7 @@ def doctor(
     settings, num_steps, changes = load_settings(), steps or _DEFAULT_STEPS, tuple(sets or ())
     if parity is not None:
         with err.status("starting") as status:
-            asked = ParityRequest(parity, dataset, num_steps, changes)
+            asked = ComparisonRequest(parity, dataset, num_steps, changes)
             certificate, path = certify_parity(settings, asked, on_stage=status.update)
         if as_json:
             print_json({"path": str(path), **certificate.to_json()})
@@ -210,7 +206,7 @@ def doctor(
     elif determinism:
         with err.status("starting") as status:
             recipe = recipe or shipped_recipe_path(_DEFAULT_RECIPE)
-            request = DeterminismRequest(recipe, dataset, num_steps, changes)
+            request = ComparisonRequest(recipe, dataset, num_steps, changes)
             report = measure_determinism(settings, request, on_stage=status.update)
         print_json(report.to_json()) if as_json else print_determinism(report)
         passed = report.passed

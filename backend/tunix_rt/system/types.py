@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Literal, get_args
 
 from tunix_rt.base.records import Count, Record
-from tunix_rt.engines.types import DeviceReport, DoctorProblem, _Record
+from tunix_rt.engines.types import DeviceReport, DoctorProblem
 
 Scope = Literal["read", "write", "admin"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
@@ -81,7 +81,7 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-class Ability(_Record):
+class Ability(Record):
     """A feature of an engine that depends on a package."""
 
     what: str
@@ -90,7 +90,7 @@ class Ability(_Record):
     """The required package, installed or not."""
 
 
-class EngineReport(_Record):
+class EngineReport(Record):
     """One engine on this machine."""
 
     name: str
@@ -102,7 +102,7 @@ class EngineReport(_Record):
     abilities: tuple[Ability, ...] = ()
 
 
-class ExtraReport(_Record):
+class ExtraReport(Record):
     """An optional extra of the package."""
 
     name: str
@@ -111,7 +111,7 @@ class ExtraReport(_Record):
     """Versions of its installed packages."""
 
 
-class DatabaseReport(_Record):
+class DatabaseReport(Record):
     """A reachable database."""
 
     kind: str
@@ -120,7 +120,7 @@ class DatabaseReport(_Record):
     latency_ms: float
 
 
-class HubToken(_Record):
+class HubToken(Record):
     """Whether a token for an external service was found. The token itself is never shown."""
 
     hub: str
@@ -128,7 +128,7 @@ class HubToken(_Record):
     """An environment variable or a file; None if there is no token."""
 
 
-class WorkerReport(_Record):
+class WorkerReport(Record):
     """A worker that has not been stopped."""
 
     worker_id: str
@@ -138,7 +138,7 @@ class WorkerReport(_Record):
     last_seen_s_ago: float
 
 
-class ServiceReport(_Record):
+class ServiceReport(Record):
     """The queue and its workers."""
 
     is_queue_paused: bool
@@ -148,7 +148,7 @@ class ServiceReport(_Record):
     workers: tuple[WorkerReport, ...]
 
 
-class Diagnosis(_Record):
+class Diagnosis(Record):
     """The result of `tunix-rt doctor`."""
 
     tunix_rt_version: str

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tunix_rt.engines.generation.base import Completion, Prompt
 from tunix_rt.engines.generation.generator import decode_in_parallel
 from tunix_rt.engines.generation.scheduler import IDLE, Batch, DecodeRequest, PrefillBatch
-from tunix_rt.engines.jax.generation.generator import is_small_model, num_batches
+from tunix_rt.engines.jax.generation.generator import MAX_SMALL_MODEL_BYTES, num_batches
 
 STEPS = 4
 
@@ -172,5 +172,4 @@ def test_each_core_has_a_batch_of_enough_rows(num_rows: int, num_cores: int, exp
 
 
 def test_small_model_fits_one_core() -> None:
-    assert is_small_model(2 * 2**20)
-    assert not is_small_model(500 * 2**20)
+    assert 2 * 2**20 < MAX_SMALL_MODEL_BYTES < 500 * 2**20

@@ -11,11 +11,12 @@ import pytest
 import torch
 from numpy.typing import NDArray
 from peft import PeftModel
+from support.rows import logits
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from tunix_rt.base.assets import shipped_model_names
 from tunix_rt.engines.jax.export import export_model
-from tunix_rt.engines.jax.model.decoder import ForwardOptions, Inputs, logits
+from tunix_rt.engines.jax.model.decoder import ForwardOptions, Inputs
 from tunix_rt.engines.jax.model.lora import Adapters, abstract_adapters, adapter_scale
 from tunix_rt.engines.jax.model.params import Params, abstract_params
 from tunix_rt.engines.jax.model.quantization import dequantize, quantize

@@ -9,19 +9,20 @@ import peft
 import pytest
 import torch
 from jax import Array
+from support.rows import logits
 
-from tunix_rt.engines.jax.model.decoder import ForwardOptions, Inputs, logits
+from tunix_rt.engines.jax.model.decoder import ForwardOptions, Inputs
 from tunix_rt.engines.jax.model.lora import (
     Adapter,
     Adapters,
     abstract_adapters,
     adapter_scale,
     init_adapters,
-    merge,
+    merge_matrix,
     project,
 )
 from tunix_rt.engines.jax.model.params import Params, abstract_params
-from tunix_rt.engines.jax.model.quantization import quantize
+from tunix_rt.engines.jax.model.quantization import plain_matrix, quantize
 from tunix_rt.engines.weights.architecture import Architecture, architecture_from_config
 from tunix_rt.recipes.types import LoraSection, QuantizationSection
 
@@ -114,12 +115,22 @@ def test_fresh_adapters_change_no_logit(architecture: Architecture, params: Para
     np.testing.assert_array_equal(forward(params, fresh, architecture), forward(params, None, architecture))
 
 
+def merge(params: Params, adapters: Adapters, scale: float) -> Params:
+    """The whole model with its adapters, merged matrix by matrix as an export does."""
+    dtype = params["embedding"].dtype
+    layers = {name: plain_matrix(weight, dtype) for name, weight in params["layers"].items()}
+    for name, adapter in adapters["layers"].items():
+        pairs = (params["layers"][name], adapter)
+        layers[name] = jax.lax.map(lambda layer: merge_matrix(*layer, scale, dtype), pairs)
+    return params | {"layers": layers}
+
+
 def test_a_merged_model_gives_the_logits_of_the_adapted_one(
     architecture: Architecture, params: Params, trained: Adapters
 ) -> None:
     adapted = forward(params, trained, architecture)
 
-    merged = forward(jax.jit(merge)(params, trained, adapter_scale(LORA)), None, architecture)
+    merged = forward(merge(params, trained, adapter_scale(LORA)), None, architecture)
 
     np.testing.assert_allclose(merged, adapted, atol=2e-5)
     assert float(jnp.abs(adapted - forward(params, None, architecture)).max()) > 0.1
@@ -130,7 +141,7 @@ def test_a_merged_quantised_model_is_plain_and_gives_the_same_logits(
 ) -> None:
     quantized = jax.jit(quantize, static_argnums=1)(params, QuantizationSection(block_size=16))
 
-    merged = jax.jit(merge)(quantized, trained, adapter_scale(LORA))
+    merged = merge(quantized, trained, adapter_scale(LORA))
 
     assert jax.tree.map(jnp.shape, merged) == jax.tree.map(jnp.shape, params)
     np.testing.assert_allclose(

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
-from support.rows import packed_rows
+from support.rows import logits, packed_rows
 from support.tiny_models import CONFIGS, architecture_of, tiny_model
 
-from tunix_rt.engines.jax.model.decoder import ForwardOptions, embed, logits
+from tunix_rt.engines.jax.model.decoder import ForwardOptions, embed
 from tunix_rt.engines.jax.weights import load_params
 
 ROW_LENGTH = 24

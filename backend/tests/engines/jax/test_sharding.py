@@ -13,8 +13,9 @@ from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.engines.jax.model.lora import abstract_adapters
 from tunix_rt.engines.jax.model.params import abstract_params, abstract_unstack
 from tunix_rt.engines.jax.model.quantization import abstract_quantized
-from tunix_rt.engines.jax.sharding import AXES, check_divisible, make_mesh, state_shardings
+from tunix_rt.engines.jax.sharding import AXES, make_mesh, state_shardings
 from tunix_rt.engines.jax.training.optimizer import make_optimizer
+from tunix_rt.engines.planning.limits import MeshShape, rows_per_device
 from tunix_rt.recipes.types import LoraSection, QuantizationSection, ShardingSection
 
 
@@ -112,12 +113,12 @@ def test_layers_one_by_one_are_split_like_stacked_ones() -> None:
 def test_a_batch_that_cannot_be_split_names_the_numbers() -> None:
     training = tiny_recipe(batch_size=8, gradient_accumulation_steps=2).training
     with pytest.raises(InvalidInputError, match=r"4 rows .*batch_size 8 in 2 part.*8 devices"):
-        check_divisible(mesh_of(1, 8, 1), tiny_architecture(), training)
+        rows_per_device(MeshShape(1, 8, 1), tiny_architecture(), training)
 
 
 def test_heads_that_cannot_be_split_name_the_numbers() -> None:
     with pytest.raises(InvalidInputError, match="4 attention heads cannot be split over 8 devices"):
-        check_divisible(mesh_of(1, 1, 8), tiny_architecture(), tiny_recipe().training)
+        rows_per_device(MeshShape(1, 1, 8), tiny_architecture(), tiny_recipe().training)
 
 
 def test_a_mesh_larger_than_the_devices_is_refused() -> None:

@@ -8,8 +8,8 @@ from safetensors.numpy import save_file
 
 from tunix_rt.base.errors import DataError, DoesNotFitError, InvalidInputError, TunixRTError, child_error
 from tunix_rt.engines.parity.check import build_certificate, compare_weights
-from tunix_rt.engines.parity.runs import FinishedRun, load_parity_recipe
-from tunix_rt.engines.parity.types import ParityRun, is_within_bounds
+from tunix_rt.engines.parity.runs import ComparisonRequest, FinishedRun, load_short_recipe
+from tunix_rt.engines.parity.types import ParityRun
 
 CONFIGS = Path(__file__).parents[4] / "training" / "configs"
 QLORA = """
@@ -32,7 +32,7 @@ def recipe_path(tmp_path: Path) -> Path:
 
 
 def test_a_parity_recipe_leaves_nothing_to_chance_and_says_every_change(recipe_path: Path) -> None:
-    resolved = load_parity_recipe(recipe_path, dataset=None, num_steps=20, sets=())
+    resolved = load_short_recipe(ComparisonRequest(recipe_path), across_engines=True)
     training = resolved.recipe.training
     assert (training.mode, training.num_steps, training.warmup_steps) == ("lora", 20, 20)
     assert {training.precision.compute, training.precision.weights} == {"float32"}
@@ -58,16 +58,15 @@ def test_a_parity_recipe_leaves_nothing_to_chance_and_says_every_change(recipe_p
 
 @pytest.mark.parametrize("path", sorted(CONFIGS.glob("*.yaml")), ids=lambda path: path.stem)
 def test_every_shipped_recipe_can_be_compared(path: Path) -> None:
-    resolved = load_parity_recipe(path, dataset="demo-v1", num_steps=3, sets=())
+    resolved = load_short_recipe(ComparisonRequest(path, "demo-v1", num_steps=3), across_engines=True)
     assert resolved.recipe.training.num_steps == 3
     assert resolved.recipe.data.dataset == "demo-v1"
 
 
 def test_a_key_that_parity_decides_cannot_be_set_otherwise(recipe_path: Path) -> None:
+    request = ComparisonRequest(recipe_path, sets=("training.precision.compute=bfloat16",))
     with pytest.raises(InvalidInputError, match=r"training.precision.compute is given twice"):
-        load_parity_recipe(
-            recipe_path, dataset=None, num_steps=3, sets=("training.precision.compute=bfloat16",)
-        )
+        load_short_recipe(request, across_engines=True)
 
 
 def test_the_error_of_a_child_keeps_its_kind_and_its_words() -> None:
@@ -103,8 +102,8 @@ def test_weights_of_other_names_are_no_weights_to_compare(tmp_path: Path) -> Non
         compare_weights(first, second)
 
 
-def finished_run(engine: str, model: Path, *losses: float) -> FinishedRun:
-    hashes = tuple(str(step) for step in range(len(losses)))
+def finished_run(engine: str, model: Path, *losses: float, batch_hash: str = "") -> FinishedRun:
+    hashes = (batch_hash,) * len(losses)
     record = ParityRun(engine=engine, packages={}, losses=losses, batch_hashes=hashes)
     return FinishedRun(record, "demo-v1", "abc", model)
 
@@ -112,7 +111,7 @@ def finished_run(engine: str, model: Path, *losses: float) -> FinishedRun:
 def test_a_certificate_names_the_step_and_the_tensor_that_differ_most(
     tmp_path: Path, recipe_path: Path
 ) -> None:
-    resolved = load_parity_recipe(recipe_path, dataset=None, num_steps=3, sets=())
+    resolved = load_short_recipe(ComparisonRequest(recipe_path), across_engines=True)
     first = finished_run("jax", write_weights(tmp_path / "a", up=1.0, down=2.0), 3.0, 2.0, 1.0)
     second = finished_run("torch", write_weights(tmp_path / "b", up=1.0, down=2.5), 3.0, 2.25, 1.125)
     certificate = build_certificate("qlora", resolved, first, second)
@@ -123,14 +122,18 @@ def test_a_certificate_names_the_step_and_the_tensor_that_differ_most(
 
 
 @pytest.mark.parametrize(
-    ("batches_equal", "loss", "weight", "passed"),
+    ("batch_hash", "loss", "weight", "passed"),
     [
-        (True, 1e-4, 1e-3, True),
-        (False, 0.0, 0.0, False),
-        (True, 1.1e-4, 0.0, False),
-        (True, 0.0, 1.1e-3, False),
+        ("same", 1e-4, 0.9e-3, True),
+        ("other", 0.0, 0.0, False),
+        ("same", 1.1e-4, 0.0, False),
+        ("same", 0.0, 1.1e-3, False),
     ],
 )
-def test_bounds_are_kept_or_not(batches_equal: bool, loss: float, weight: float, passed: bool) -> None:
-    verdict = is_within_bounds(batches_equal=batches_equal, loss_difference=loss, weight_difference=weight)
-    assert verdict is passed
+def test_bounds_are_kept_or_not(
+    tmp_path: Path, recipe_path: Path, batch_hash: str, loss: float, weight: float, passed: bool
+) -> None:
+    resolved = load_short_recipe(ComparisonRequest(recipe_path), across_engines=True)
+    first = finished_run("jax", write_weights(tmp_path / "a", up=0.0), 0.0, batch_hash="same")
+    second = finished_run("torch", write_weights(tmp_path / "b", up=weight), loss, batch_hash=batch_hash)
+    assert build_certificate("qlora", resolved, first, second).passed is passed

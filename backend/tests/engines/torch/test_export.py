@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from peft import PeftModel
 from safetensors.torch import load_file
 from support.parity import save_tiny_model
+from support.rows import logits
 from support.training import Workshop, make_workshop
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from tunix_rt.base.assets import shipped_tokenizer_dir
-from tunix_rt.engines.jax.model.decoder import ForwardOptions, Inputs, logits
+from tunix_rt.engines.jax.model.decoder import ForwardOptions, Inputs
 from tunix_rt.engines.jax.model.lora import adapter_scale
 from tunix_rt.engines.jax.weights import load_adapters, load_params
 from tunix_rt.engines.weights.architecture import architecture_from_config

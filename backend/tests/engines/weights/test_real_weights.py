@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
+from support.rows import logits
 from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
 from tunix_rt.engines.jax.export import export_model
-from tunix_rt.engines.jax.model.decoder import ForwardOptions, Inputs, logits
+from tunix_rt.engines.jax.model.decoder import ForwardOptions, Inputs
 from tunix_rt.engines.jax.weights import load_params
 from tunix_rt.engines.weights.sources import resolve_model, tokenizer_source
 from tunix_rt.recipes.types import ModelSection, Recipe

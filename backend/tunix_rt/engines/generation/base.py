@@ -148,24 +148,21 @@ class GeneratingEngine(Protocol):
 
 def prompt_failure(prompt: Prompt, architecture: Architecture) -> Completion | None:
     """The failure of a prompt that the model cannot take; None when it can."""
-    num_tokens, vocab_size = len(prompt.token_ids), architecture.vocab_size
+    num_tokens, vocab_size, most = len(prompt.token_ids), architecture.vocab_size, architecture.max_positions
+    code: FailureCode = "prompt-refused"
     if num_tokens == 0:
-        return _failure(prompt, "prompt-refused", "The prompt has no tokens.")
-    if max(prompt.token_ids) >= vocab_size:
+        detail = "The prompt has no tokens."
+    elif max(prompt.token_ids) >= vocab_size:
         detail = f"The prompt holds the id {max(prompt.token_ids)}; the model has {vocab_size} tokens."
-        return _failure(prompt, "prompt-refused", detail)
-    if num_tokens >= architecture.max_positions:
-        most = architecture.max_positions
+    elif num_tokens >= most:
+        code = "prompt-too-long"
         detail = f"The prompt has {num_tokens} tokens; with an answer the model takes {most}."
-        return _failure(prompt, "prompt-too-long", detail)
-    return None
+    else:
+        return None
+    return Completion(prompt, failure=code, detail=detail)
 
 
 def out_of_memory_failure(prompt: Prompt, num_slots: int) -> Completion:
     """The failure of a prompt that does not fit in the memory of the device."""
     detail = f"The device has no memory for one row of {num_slots} tokens; lower max_new_tokens."
-    return _failure(prompt, "out-of-memory", detail)
-
-
-def _failure(prompt: Prompt, code: FailureCode, detail: str) -> Completion:
-    return Completion(prompt, failure=code, detail=detail)
+    return Completion(prompt, failure="out-of-memory", detail=detail)

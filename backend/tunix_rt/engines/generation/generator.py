@@ -31,14 +31,17 @@ from tunix_rt.engines.generation.scheduler import (
 from tunix_rt.engines.generation.streaming import StreamingBatches
 from tunix_rt.engines.types import Decoding
 from tunix_rt.engines.weights.sources import ModelSource, load_model_tokenizer
-from tunix_rt.recipes.types import FloatFormat, ModelSection
+from tunix_rt.recipes.types import FloatFormat
 from tunix_rt.tokenization.chat_template import choose_template
 from tunix_rt.tokenization.encoding import TraceEncoder
 
 
 def encoder_of(request: GeneratorRequest, source: ModelSource) -> TraceEncoder:
     """The tokenizer and chat template of the model, or of its adapter."""
-    tokenizer = load_model_tokenizer(_with_trained_tokenizer(request), source)
+    model, adapter = request.model, request.adapter
+    if model.tokenizer is None and adapter is not None and (adapter / "tokenizer.json").is_file():
+        model = model.model_copy(update={"tokenizer": str(adapter)})
+    tokenizer = load_model_tokenizer(model, source)
     return TraceEncoder(tokenizer, choose_template(tokenizer, request.chat_template), request.markup)
 
 
@@ -47,14 +50,6 @@ def precision_of(request: GeneratorRequest, *, computes_bfloat16: bool) -> Float
     if request.precision != "auto":
         return request.precision
     return "bfloat16" if computes_bfloat16 else "float32"
-
-
-def _with_trained_tokenizer(request: GeneratorRequest) -> ModelSection:
-    """The model's section with the tokenizer of its adapter."""
-    model, adapter = request.model, request.adapter
-    if model.tokenizer is not None or adapter is None or not (adapter / "tokenizer.json").is_file():
-        return model
-    return model.model_copy(update={"tokenizer": str(adapter)})
 
 
 Report: TypeAlias = list[Completion] | BaseException | None
@@ -80,7 +75,18 @@ def decode_in_parallel(
                 threads.submit(_run_batch, batch, share, queue, reports, start, stop)
             # All at once: a thread that is already working would delay the start of the next one.
             start.set()
-            yield from _results(reports, len(batches))
+            num_running = len(batches)
+            while num_running:
+                report = reports.get()
+                if isinstance(report, BaseException):
+                    try:
+                        raise report
+                    finally:
+                        del report  # a reference cycle that would keep the arrays of the failed batch alive
+                if report is None:
+                    num_running -= 1
+                else:
+                    yield report
         finally:
             stop.set()
             start.set()
@@ -106,20 +112,6 @@ def _run_batch(
     except BaseException as error:
         reports.put(error)
         raise
-
-
-def _results(reports: "SimpleQueue[Report]", num_batches: int) -> Iterator[list[Completion]]:
-    while num_batches:
-        report = reports.get()
-        if isinstance(report, BaseException):
-            try:
-                raise report
-            finally:
-                del report  # a reference cycle that would keep the arrays of the failed batch alive
-        if report is None:
-            num_batches -= 1
-        else:
-            yield report
 
 
 ModelT = TypeVar("ModelT", bound=DecodingModel)
@@ -184,7 +176,9 @@ class BatchGenerator(Generic[ModelT]):
         """Complete prompts that share a shape, in smaller batches after running out of memory."""
         pending = {id(request.prompt): request for request in group}
         num_slots = group[0].num_slots
-        num_rows = self._num_rows(group, batch_size)
+        # As many rows as requested or as fit, but not more than there are prompts.
+        most = self.model.default_rows(num_slots) if batch_size is None else batch_size
+        num_rows = whole_rows(self.model, min(most, power_of_two_above(len(group))))
         while pending:
             try:
                 yield from self._generate_batch(pending, decoding, num_rows, num_slots)
@@ -209,8 +203,3 @@ class BatchGenerator(Generic[ModelT]):
             for completion in finished:
                 del pending[id(completion.prompt)]
             yield finished
-
-    def _num_rows(self, group: Sequence[DecodeRequest], batch_size: int | None) -> int:
-        """Rows of the batches: as requested or as fit, but not more than there are prompts."""
-        most = self.model.default_rows(group[0].num_slots) if batch_size is None else batch_size
-        return whole_rows(self.model, min(most, power_of_two_above(len(group))))

@@ -171,14 +171,17 @@ class _ActiveRequest:
     def add(self, column: Sequence[int], stop_ids: frozenset[int]) -> TokenDelta:
         """Add the tokens of a row since the last sync."""
         num_before = len(self.token_ids)
-        completion = self._read(column, stop_ids)
+        completion = None
+        is_whole = num_before + len(column) < self.request.num_new_tokens
+        if is_whole and NOT_FINITE not in column and stop_ids.isdisjoint(column):
+            # The row continues, the usual case. The device waits for it, so no loop over tokens.
+            self.token_ids.extend(column)
+        else:
+            completion = self._read(column, stop_ids)
         return TokenDelta(self.request.prompt, tuple(self.token_ids[num_before:]), completion)
 
     def _read(self, column: Sequence[int], stop_ids: frozenset[int]) -> Completion | None:
         """The completion, if the row has ended."""
-        if self._continues(column, stop_ids):
-            self.token_ids.extend(column)
-            return None
         prompt = self.request.prompt
         for token_id in column:
             if token_id == NOT_FINITE:
@@ -191,11 +194,6 @@ class _ActiveRequest:
             if len(self.token_ids) == self.request.num_new_tokens:
                 return Completion(prompt, tuple(self.token_ids))
         return None
-
-    def _continues(self, column: Sequence[int], stop_ids: frozenset[int]) -> bool:
-        """Whether the row continues, the usual case. The device waits for it, so no loop over tokens."""
-        is_whole = len(self.token_ids) + len(column) < self.request.num_new_tokens
-        return is_whole and NOT_FINITE not in column and stop_ids.isdisjoint(column)
 
 
 class Batch:
@@ -254,10 +252,14 @@ class Batch:
 
     def prefill_from(self, queue: RequestQueue) -> bool:
         """Prefill the next requests of the queue; returns whether there was room for any."""
-        prefilled = queue.take(self._next_prefill)
-        if prefilled:
-            self._prefill(prefilled)
-        return bool(prefilled)
+        requests = queue.take(self._next_prefill)
+        if not requests:
+            return False
+        rows = self._free_rows[: len(requests)]
+        for row, request in zip(rows, requests, strict=True):
+            self._active[row] = _ActiveRequest(request)
+        self._rows.prefill(_prefill_batch(requests, rows), self._max_prefill_rows(requests[0]))
+        return True
 
     def drop(self, prompt: Prompt) -> None:
         """Free the row of a prompt. The device keeps decoding it, ignored, until another request takes it."""
@@ -297,21 +299,14 @@ class Batch:
 
     def _max_prefill_rows(self, request: DecodeRequest) -> int:
         """The most prompts of this size in one prefill."""
-        return self._num_devices * self._share(
-            request, 1 if self._prefills_sequentially else _PREFILLS_PER_BATCH
-        )
+        num_shares = 1 if self._prefills_sequentially else _PREFILLS_PER_BATCH
+        return self._num_devices * self._share(request, num_shares)
 
     def _share(self, request: DecodeRequest, num_shares: int) -> int:
         """Rows per device in one of `num_shares` parts of the batch; fewer if the prompts are long."""
         per_device = len(self._active) // self._num_devices
         most = max(1, _TOKENS_PER_PREFILL // request.prompt_size)
         return min(most, max(1, per_device // num_shares))
-
-    def _prefill(self, requests: list[DecodeRequest]) -> None:
-        rows = self._free_rows[: len(requests)]
-        for row, request in zip(rows, requests, strict=True):
-            self._active[row] = _ActiveRequest(request)
-        self._rows.prefill(_prefill_batch(requests, rows), self._max_prefill_rows(requests[0]))
 
 
 def noise_key(prompt: Prompt, seed: int) -> NDArray[np.uint32]:
@@ -321,20 +316,17 @@ def noise_key(prompt: Prompt, seed: int) -> NDArray[np.uint32]:
 
 
 def _prefill_batch(requests: Sequence[DecodeRequest], rows: Sequence[int]) -> PrefillBatch:
+    prompts = [list(request.prompt.token_ids) for request in requests]
+    size = requests[0].prompt_size
     return PrefillBatch(
-        prompts=np.array([_padded_prompt(request) for request in requests], np.int32),
+        # Padded with the prompt's own last token, so that no other value enters its row.
+        prompts=np.array([ids + ids[-1:] * (size - len(ids)) for ids in prompts], np.int32),
         rows=np.array(rows, np.int32),
-        tokens=np.array([request.prompt.token_ids[-1] for request in requests], np.int32),
-        positions=np.array([request.num_prompt_tokens - 1 for request in requests], np.int32),
+        tokens=np.array([ids[-1] for ids in prompts], np.int32),
+        positions=np.array([len(ids) - 1 for ids in prompts], np.int32),
         lengths=np.array([request.length for request in requests], np.int32),
         keys=np.array([noise_key(request.prompt, request.seed) for request in requests], np.uint32),
     )
-
-
-def _padded_prompt(request: DecodeRequest) -> list[int]:
-    """The prompt padded with its own last token, so that no other value enters its row."""
-    token_ids = list(request.prompt.token_ids)
-    return token_ids + token_ids[-1:] * (request.prompt_size - len(token_ids))
 
 
 class DecodingModel(Protocol):

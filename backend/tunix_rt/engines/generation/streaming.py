@@ -33,10 +33,9 @@ class _BatchKey(NamedTuple):
 
 
 class StreamingBatches:
-    """`StreamingGenerator` for every engine with a `DecodingModel`."""
+    """`StreamingGenerator` for every engine with a `DecodingModel`; the first prompt allocates memory."""
 
     def __init__(self, model: DecodingModel, architecture: Architecture, *, max_rows: int) -> None:
-        """Take a model; memory is allocated with the first prompt."""
         self._model = model
         self._architecture = architecture
         self._max_rows = max_rows
@@ -81,27 +80,29 @@ class StreamingBatches:
 
     def _advance_batch(self, key: _BatchKey) -> list[TokenDelta]:
         try:
-            return self._prefill_and_advance(key)
+            if key in self._waiting and (key in self._batches or self._make_room()):
+                self._prefill(key)
+            batch = self._batches.get(key)
+            return batch.advance() if batch is not None and batch.is_active else []
         except RuntimeError as error:
             if not self._model.is_out_of_memory(error):
                 raise
         # Outside the handler: the error holds references to the arrays of the batch that did not fit.
-        is_new = key not in self._batches
-        if self._close_idle() and is_new:
-            return []  # memory was freed: the next step tries again
+        is_new, num_batches = key not in self._batches, len(self._batches)
+        self._batches = {key: batch for key, batch in self._batches.items() if batch.is_active}
+        if is_new and len(self._batches) < num_batches:
+            return []  # memory of idle batches was freed: the next step tries again
         return self._fail_all(key)
-
-    def _prefill_and_advance(self, key: _BatchKey) -> list[TokenDelta]:
-        if key in self._waiting:
-            if key not in self._batches and not self._make_room():
-                return []
-            self._prefill(key)
-        batch = self._batches.get(key)
-        return batch.advance() if batch is not None and batch.is_active else []
 
     def _prefill(self, key: _BatchKey) -> None:
         if key not in self._batches:
-            self._batches[key] = self._open(key)
+            model, num_slots = self._model, key.num_slots
+            self._batches[key] = model.batch(
+                Decoding(temperature=key.temperature, top_p=key.top_p),
+                num_rows=whole_rows(model, min(self._max_rows, model.default_rows(num_slots))),
+                num_slots=num_slots,
+                steps_per_sync=STEPS_PER_DELTA,
+            )
         waiting, batch = self._waiting[key], self._batches[key]
         # No more than fit now: a batch may hold back requests to prefill more of them together.
         first = waiting[: batch.num_free]
@@ -112,13 +113,6 @@ class StreamingBatches:
         if not waiting:
             del self._waiting[key]
 
-    def _open(self, key: _BatchKey) -> Batch:
-        rows = whole_rows(self._model, min(self._max_rows, self._model.default_rows(key.num_slots)))
-        decoding = Decoding(temperature=key.temperature, top_p=key.top_p)
-        return self._model.batch(
-            decoding, num_rows=rows, num_slots=key.num_slots, steps_per_sync=STEPS_PER_DELTA
-        )
-
     def _make_room(self) -> bool:
         """Close an idle batch if there are too many; returns whether another one may be opened."""
         if len(self._batches) < MAX_BATCHES:
@@ -127,12 +121,6 @@ class StreamingBatches:
         if idle is not None:
             del self._batches[idle]
         return idle is not None
-
-    def _close_idle(self) -> bool:
-        """Close idle batches; returns whether there were any."""
-        num_before = len(self._batches)
-        self._batches = {key: batch for key, batch in self._batches.items() if batch.is_active}
-        return len(self._batches) < num_before
 
     def _fail_all(self, key: _BatchKey) -> list[TokenDelta]:
         """Fail every request of a batch that does not fit in memory."""

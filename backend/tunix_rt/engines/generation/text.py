@@ -38,9 +38,6 @@ def decode(encoder: TraceEncoder, token_ids: Sequence[int]) -> str | None:
     return tokenizer.fast.decode(text_ids, skip_special_tokens=False)
 
 
-_UNFINISHED = "\ufffd"
-
-
 class TextStream:
     """Incremental text of one completion. Its deltas add up to what `decode` returns for all tokens.
 
@@ -58,8 +55,8 @@ class TextStream:
         """The text that these tokens complete; None when an id has no token."""
         self._new += token_ids
         text = self._new_text()
-        # Part of a character: the rest comes with the next tokens.
-        if text is None or text.endswith(_UNFINISHED):
+        # U+FFFD is part of a character: the rest comes with the next tokens.
+        if text is None or text.endswith("\ufffd"):
             return text and ""
         return self._emit(text)
 

@@ -46,10 +46,18 @@ _ANY_NUM_STEPS = 1_000
 
 def compile_step(request: CompileRequest) -> CompiledStep:
     """Compile the step of the request and return the compiler's memory analysis."""
+    if request.topology is None:
+        devices: Sequence[Any] = jax.devices()[: request.num_devices]
+    else:
+        devices = topologies.get_topology_desc(
+            platform=request.topology.platform,
+            topology_name=request.topology.name,
+            **request.topology.options,
+        ).devices
     program = build_program(
         request.recipe,
         architecture_from_config(request.architecture_config),
-        make_mesh(request.recipe.sharding, _devices(request)),
+        make_mesh(request.recipe.sharding, devices),
         num_steps=request.recipe.training.num_steps or _ANY_NUM_STEPS,
         platform=request.platform,
     )
@@ -68,45 +76,36 @@ def compile_program(program: Program) -> tuple[CompiledStep, Any]:
     started = time.monotonic()
     arguments = (program.abstract_state, program.abstract_frozen, program.abstract_batch)
     lowered = program.train_step.lower(*arguments)  # type: ignore[attr-defined]  # a jitted function
-    executable, figures = None, {}
+    executable = None
+    figures: dict[str, Any]
     try:
         executable = lowered.compile()
-        figures = _memory_figures(executable.memory_analysis())
+        memory = executable.memory_analysis()
+        parts = {
+            "argument_bytes": memory.argument_size_in_bytes,
+            "undonated_bytes": memory.output_size_in_bytes - memory.alias_size_in_bytes,
+            "temporary_bytes": memory.temp_size_in_bytes,
+            "program_bytes": memory.generated_code_size_in_bytes,
+        }
+        figures = {"fits": True, "total_bytes": sum(parts.values()), **parts}
     except jax.errors.JaxRuntimeError as error:
         if not is_out_of_memory(error):
             raise
-        figures = {"fits": False, "total_bytes": required_bytes(str(error)), "message": _first_lines(error)}
+        first_lines = "\n".join(str(error).splitlines()[:40])
+        figures = {"fits": False, "total_bytes": required_bytes(str(error)), "message": first_lines}
+    state = program.abstract_state
     step = CompiledStep(
         **figures,
-        stored=_stored_bytes(program),
+        stored=StoredBytes(
+            weights=bytes_per_device((state.trainable, program.abstract_frozen)),
+            optimizer_state=bytes_per_device(state.optimizer_state),
+            batch=bytes_per_device(program.abstract_batch),
+        ),
         attention=f"{program.attention.kernel}, {program.attention.reason}",
         compile_seconds=round(time.monotonic() - started, 1),
         compiler=compiler_versions(),
     )
     return step, executable
-
-
-def _devices(request: CompileRequest) -> Sequence[Any]:
-    if request.topology is None:
-        return jax.devices()[: request.num_devices]
-    topology = topologies.get_topology_desc(
-        platform=request.topology.platform,
-        topology_name=request.topology.name,
-        **request.topology.options,
-    )
-    devices: Sequence[Any] = topology.devices
-    return devices
-
-
-def _memory_figures(memory: Any) -> dict[str, Any]:
-    undonated = memory.output_size_in_bytes - memory.alias_size_in_bytes
-    parts = {
-        "argument_bytes": memory.argument_size_in_bytes,
-        "undonated_bytes": undonated,
-        "temporary_bytes": memory.temp_size_in_bytes,
-        "program_bytes": memory.generated_code_size_in_bytes,
-    }
-    return {"fits": True, "total_bytes": sum(parts.values()), **parts}
 
 
 def required_bytes(message: str) -> int:
@@ -124,20 +123,8 @@ def required_bytes(message: str) -> int:
     raise ValueError(message)
 
 
-def _first_lines(error: Exception) -> str:
-    return "\n".join(str(error).splitlines()[:40])
-
-
-def _stored_bytes(program: Program) -> StoredBytes:
-    state = program.abstract_state
-    return StoredBytes(
-        weights=_bytes_per_device((state.trainable, program.abstract_frozen)),
-        optimizer_state=_bytes_per_device(state.optimizer_state),
-        batch=_bytes_per_device(program.abstract_batch),
-    )
-
-
-def _bytes_per_device(tree: Any) -> int:
+def bytes_per_device(tree: Any) -> int:
+    """Bytes of the abstract arrays of a tree on each device."""
     leaves = jax.tree.leaves(tree)
     return sum(math.prod(leaf.sharding.shard_shape(leaf.shape)) * leaf.dtype.itemsize for leaf in leaves)
 

@@ -9,7 +9,6 @@ import importlib.util
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import jax
 import jax.numpy as jnp
@@ -17,15 +16,14 @@ import jax.numpy as jnp
 from tunix_rt.base.errors import DeviceError, InvalidInputError
 from tunix_rt.base.host import available_memory_bytes, peak_process_bytes
 from tunix_rt.engines.planning.targets import GPU_MEMORY_FRACTION
+from tunix_rt.engines.select import has_tpu
 from tunix_rt.engines.training.job import (
     DEFAULT_TIMEOUT_S,
     ProcessGroup,
     coordinator_address,
     wait_for_process_0,
 )
-from tunix_rt.engines.types import DeviceRequest
-
-Platform = Literal["cpu", "gpu", "tpu"]
+from tunix_rt.engines.types import DeviceRequest, Platform
 
 # JAX does not accept its alias `gpu` everywhere.
 _JAX_PLATFORM: dict[Platform, str] = {"cpu": "cpu", "gpu": "cuda", "tpu": "tpu"}
@@ -115,17 +113,31 @@ def choose_device(request: DeviceRequest) -> DeviceChoice:
     else:
         platform, reason = request.name, f"--device {request.name}"
         devices = _devices_of(platform)
-    chosen = _select_index(devices, request.index)
-    for device in chosen:
+    if request.index is not None:
+        if request.index >= len(devices):
+            raise InvalidInputError(
+                f"There is no device {request.index}: this machine has {len(devices)}, counted from 0.",
+                next_step="Choose a smaller index, or leave it out to use all devices.",
+            )
+        devices = (devices[request.index],)
+    for device in devices:
         if device.process_index == jax.process_index():
             _check_device(device, platform)
-    return DeviceChoice(platform, chosen, reason, _memory_bytes(platform, chosen))
+    return DeviceChoice(platform, devices, reason, _memory_bytes(platform, devices))
 
 
 def _auto_select() -> tuple[Platform, tuple[jax.Device, ...], str]:
     """The fastest platform that works. One without a device file is not initialised, which can be slow."""
     misses: list[str] = []
-    missing_by_platform: dict[Platform, str | None] = {"tpu": _missing_for_tpu(), "gpu": _missing_for_gpu()}
+    missing_by_platform: dict[Platform, str | None] = {"tpu": None, "gpu": None}
+    if not has_tpu():
+        missing_by_platform["tpu"] = "this machine has no TPU device file"
+    elif not importlib.util.find_spec("libtpu"):
+        missing_by_platform["tpu"] = "libtpu is not installed"
+    if not Path("/dev/nvidiactl").exists():
+        missing_by_platform["gpu"] = "this machine has no NVIDIA device file"
+    elif not any(map(importlib.util.find_spec, ("jax_cuda12_plugin", "jax_cuda13_plugin"))):
+        missing_by_platform["gpu"] = "no CUDA plugin of JAX is installed"
     for platform, missing in missing_by_platform.items():
         if missing is None:
             try:
@@ -134,19 +146,6 @@ def _auto_select() -> tuple[Platform, tuple[jax.Device, ...], str]:
                 missing = str(error.__cause__ or error.detail)
         misses.append(f"no {platform.upper()}: {missing}")
     return "cpu", _devices_of("cpu"), f"auto: {'; '.join(misses)}"
-
-
-def _missing_for_tpu() -> str | None:
-    if not any(Path("/dev").glob("accel[0-9]*")) and not any(Path("/dev/vfio").glob("[0-9]*")):
-        return "this machine has no TPU device file"
-    return None if importlib.util.find_spec("libtpu") else "libtpu is not installed"
-
-
-def _missing_for_gpu() -> str | None:
-    if not Path("/dev/nvidiactl").exists():
-        return "this machine has no NVIDIA device file"
-    plugins = ("jax_cuda12_plugin", "jax_cuda13_plugin")
-    return None if any(map(importlib.util.find_spec, plugins)) else "no CUDA plugin of JAX is installed"
 
 
 def _devices_of(platform: Platform) -> tuple[jax.Device, ...]:
@@ -164,17 +163,6 @@ def _platforms(platform: Platform) -> str:
     """The platform plus the host, which JAX uses for work off the accelerator."""
     name = _JAX_PLATFORM[platform]
     return name if name == "cpu" else f"{name},cpu"
-
-
-def _select_index(devices: tuple[jax.Device, ...], index: int | None) -> tuple[jax.Device, ...]:
-    if index is None:
-        return devices
-    if index >= len(devices):
-        raise InvalidInputError(
-            f"There is no device {index}: this machine has {len(devices)}, counted from 0.",
-            next_step="Choose a smaller index, or leave it out to use all devices.",
-        )
-    return (devices[index],)
 
 
 def _check_device(device: jax.Device, platform: Platform) -> None:
@@ -204,10 +192,7 @@ def _memory_bytes(platform: Platform, devices: tuple[jax.Device, ...]) -> int | 
     return int(stats["bytes_limit"]) if "bytes_limit" in stats else None
 
 
-_OUT_OF_MEMORY_MESSAGES = ("RESOURCE_EXHAUSTED", "Out of memory", "out of memory")
-
-
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether XLA reports that a program or an array does not fit on the device."""
-    is_xla_error = isinstance(error, jax.errors.JaxRuntimeError)
-    return is_xla_error and any(message in str(error) for message in _OUT_OF_MEMORY_MESSAGES)
+    messages = ("RESOURCE_EXHAUSTED", "Out of memory", "out of memory")
+    return isinstance(error, jax.errors.JaxRuntimeError) and any(text in str(error) for text in messages)

@@ -5,7 +5,7 @@ model/  config.json  generation_config.json  model*.safetensors      full mode, 
         tokenizer.json  tokenizer_config.json  chat_template.jinja   always
 """
 
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -25,15 +25,14 @@ from tunix_rt.engines.jax.devices import choose_device
 from tunix_rt.engines.jax.generation.generator import load_weights
 from tunix_rt.engines.jax.model.lora import Adapters, adapter_scale
 from tunix_rt.engines.jax.model.params import Params
-from tunix_rt.engines.jax.program import build_program
 from tunix_rt.engines.jax.sharding import make_mesh
-from tunix_rt.engines.jax.start import load_state
+from tunix_rt.engines.jax.start import build_run, load_state
 from tunix_rt.engines.jax.training.checkpoints import Checkpoints
 from tunix_rt.engines.jax.training.state import TrainState
 from tunix_rt.engines.jax.weights import load_adapters, save_adapters, save_params
 from tunix_rt.engines.training.checkpointing import Start, restore
 from tunix_rt.engines.training.job import TrainingJob
-from tunix_rt.engines.training.preparation import Prepared, prepare
+from tunix_rt.engines.training.preparation import Prepared
 from tunix_rt.engines.weights.sources import ModelSource, resolve_model
 from tunix_rt.recipes.types import Recipe, ShardingSection
 from tunix_rt.tokenization.encoding import TraceEncoder
@@ -70,7 +69,8 @@ def export_model(
     atomic = write_directory_atomically(directory, what="exporting the model") if is_writer else None
     with atomic or nullcontext(directory) as target:
         if adapters is not None and not recipe.output.merge_adapters:
-            _write_adapters(target, adapters, recipe, source)
+            assert recipe.lora is not None
+            save_adapters(target, adapters, recipe.lora, base_model=source.name, revision=source.revision)
         else:
             scale = adapter_scale(recipe.lora) if recipe.lora is not None else 1.0
             save_params(target, params, source.architecture, adapters=adapters, adapter_scale=scale)
@@ -80,30 +80,13 @@ def export_model(
             write_tokenizer(target, source, encoder)
 
 
-def _write_adapters(target: Path, adapters: Adapters, recipe: Recipe, source: ModelSource) -> None:
-    assert recipe.lora is not None
-    save_adapters(target, adapters, recipe.lora, base_model=source.name, revision=source.revision)
-
-
 def export_checkpoint(job: TrainingJob, step: int, directory: Path) -> None:
     """Write the weights that a run had after `step` steps."""
     recipe = recipe_of_checkpoint(job)
-    choice = choose_device(job.device)
-    prepared = prepare(recipe, job.data)
-    program = build_program(
-        recipe,
-        prepared.source.architecture,
-        make_mesh(recipe.sharding, choice.devices),
-        num_steps=prepared.num_steps,
-        platform=choice.platform,
-    )
-    checkpoints = Checkpoints(
-        job.checkpoints, program.abstract_state, num_newest=recipe.output.keep_checkpoints
-    )
-    try:
+    _, prepared, program = build_run(job, recipe)
+    num_newest = recipe.output.keep_checkpoints
+    with closing(Checkpoints(job.checkpoints, program.abstract_state, num_newest=num_newest)) as checkpoints:
         restored = restore(checkpoints, step, prepared.identity)
-    finally:
-        checkpoints.close()
     state, frozen = load_state(Start(step, state=restored.state), program, prepared)
     export_state(directory, state, frozen, prepared)
 

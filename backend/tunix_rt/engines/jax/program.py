@@ -13,7 +13,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.sharding import Mesh
-from numpy.typing import NDArray
 
 from tunix_rt.engines.jax.model.decoder import ForwardOptions
 from tunix_rt.engines.jax.model.lora import Adapters, abstract_adapters, adapter_scale, init_adapters
@@ -29,7 +28,6 @@ from tunix_rt.engines.jax.model.quantization import abstract_quantized, quantize
 from tunix_rt.engines.jax.sharding import (
     activation_sharding,
     batch_sharding,
-    check_divisible,
     replicated,
     state_shardings,
 )
@@ -37,6 +35,7 @@ from tunix_rt.engines.jax.training.optimizer import learning_rate_at, make_optim
 from tunix_rt.engines.jax.training.state import StepMetrics, TrainState, initial_state
 from tunix_rt.engines.jax.training.step import DeviceBatch, StepParts, train_step, validation_step
 from tunix_rt.engines.planning.kernels import KernelChoice, Setting, resolve_kernel
+from tunix_rt.engines.planning.limits import MeshShape, rows_per_device
 from tunix_rt.engines.types import Platform
 from tunix_rt.engines.weights.architecture import Architecture
 from tunix_rt.recipes.types import LoraSection, Recipe
@@ -61,11 +60,6 @@ class Program:
     abstract_frozen: Any
     abstract_batch: dict[str, jax.ShapeDtypeStruct]
 
-    @property
-    def options(self) -> ForwardOptions:
-        """Options of the forward pass."""
-        return self.parts.options
-
     @cached_property
     def train_step(self) -> Callable[[TrainState, Any, DeviceBatch], tuple[TrainState, StepMetrics]]:
         """(state, frozen, batch) -> (state, metrics); the old state is invalid if buffers are donated."""
@@ -82,8 +76,12 @@ class Program:
 
     def put_batch(self, batch: Batch) -> DeviceBatch:
         """Transfer a batch to the devices; each process transfers the rows of its own devices."""
+        arrays = {
+            name: np.ascontiguousarray(getattr(batch, name).reshape(abstract.shape))
+            for name, abstract in self.abstract_batch.items()
+        }
         return {
-            name: _put(getattr(batch, name).reshape(abstract.shape), abstract)
+            name: jax.make_array_from_callback(abstract.shape, abstract.sharding, arrays[name].__getitem__)
             for name, abstract in self.abstract_batch.items()
         }
 
@@ -107,7 +105,17 @@ class Program:
 
         LoRA starts from `adapters`, or from random adapters if None.
         """
-        trainable, frozen = self._split(params, adapters)
+        lora, quantization = self.recipe.lora, self.recipe.quantization
+        frozen: Any = {}
+        if lora is None:
+            trainable = jax.device_put(params, _shardings(self.abstract_params))
+        else:
+            trainable = self.random_adapters(lora) if adapters is None else adapters
+            trainable = jax.device_put(trainable, _shardings(self.abstract_state.trainable))
+            frozen = params if quantization is None else quantize(params, quantization)
+            shardings = _shardings(self.abstract_frozen)
+            unrolls = self.parts.options.unrolls_layers
+            frozen = unstack(frozen, shardings) if unrolls else jax.device_put(frozen, shardings)
         init = jax.jit(
             lambda weights: initial_state(
                 weights, self.parts.optimizer, random_keys(self.recipe.training.seed).steps
@@ -116,18 +124,6 @@ class Program:
             donate_argnums=0,
         )
         return init(trainable), frozen
-
-    def _split(self, params: Params, adapters: Adapters | None) -> tuple[Any, Any]:
-        lora, quantization = self.recipe.lora, self.recipe.quantization
-        if lora is None:
-            return jax.device_put(params, _shardings(self.abstract_params)), {}
-        trainable = self.random_adapters(lora) if adapters is None else adapters
-        trainable = jax.device_put(trainable, _shardings(self.abstract_state.trainable))
-        frozen = params if quantization is None else quantize(params, quantization)
-        shardings = _shardings(self.abstract_frozen)
-        if self.options.unrolls_layers:
-            return trainable, unstack(frozen, shardings)
-        return trainable, jax.device_put(frozen, shardings)
 
     def random_adapters(self, lora: LoraSection) -> Adapters:
         """Initial adapters from the recipe's seed, created with their final sharding."""
@@ -156,14 +152,25 @@ def build_program(
             supported here.
     """
     training = recipe.training
-    check_divisible(mesh, architecture, training)
+    # Refuses rows or heads that cannot be split evenly.
+    rows_per_device(MeshShape(**mesh.shape), architecture, training)
     attention = _resolve_attention(recipe, architecture, mesh, platform)
     optimizer = make_optimizer(training, num_steps)
     params = _with_shardings(abstract_params(architecture, training.precision.weights), mesh, architecture)
-    options = _forward_options(recipe, attention, mesh, platform)
+    options = ForwardOptions(
+        compute_dtype=jnp.dtype(training.precision.compute),
+        remat=training.remat,
+        attention=attention.kernel,
+        adapter_scale=1.0 if recipe.lora is None else adapter_scale(recipe.lora),
+        adapter_dropout=0.0 if recipe.lora is None else recipe.lora.dropout,
+        activation_sharding=activation_sharding(mesh),
+        unrolls_layers=platform == "gpu",
+    )
     trainable, frozen = _abstract_split(recipe, architecture, params, options)
     state = _with_shardings(
-        jax.eval_shape(lambda: initial_state(_zeros(trainable), optimizer, random_keys(training.seed).steps)),
+        jax.eval_shape(
+            lambda weights: initial_state(weights, optimizer, random_keys(training.seed).steps), trainable
+        ),
         mesh,
         architecture,
     )
@@ -202,37 +209,17 @@ def _abstract_split(
 def _resolve_attention(
     recipe: Recipe, architecture: Architecture, mesh: Mesh, platform: Platform
 ) -> KernelChoice:
-    capability = getattr(mesh.devices.flat[0], "compute_capability", None)
+    # E.g. "9.0"; devices without CUDA have none.
+    major, _, minor = getattr(mesh.devices.flat[0], "compute_capability", "").partition(".")
     setting = Setting(
         architecture=architecture,
         platform=platform,
         row_length=recipe.data.row_length,
         compute=recipe.training.precision.compute,
-        compute_capability=None if capability is None else _parse_capability(capability),
+        compute_capability=(int(major), int(minor)) if major else None,
         num_tensor_shards=mesh.shape["tensor"],
     )
     return resolve_kernel(recipe.training.attention, setting)
-
-
-def _parse_capability(text: str) -> tuple[int, int]:
-    """Parse major and minor: "9.0" -> (9, 0)."""
-    major, minor = text.split(".")
-    return int(major), int(minor)
-
-
-def _forward_options(
-    recipe: Recipe, attention: KernelChoice, mesh: Mesh, platform: Platform
-) -> ForwardOptions:
-    lora = recipe.lora
-    return ForwardOptions(
-        compute_dtype=jnp.dtype(recipe.training.precision.compute),
-        remat=recipe.training.remat,
-        attention=attention.kernel,
-        adapter_scale=1.0 if lora is None else adapter_scale(lora),
-        adapter_dropout=0.0 if lora is None else lora.dropout,
-        activation_sharding=activation_sharding(mesh),
-        unrolls_layers=platform == "gpu",
-    )
 
 
 def _abstract_batch(recipe: Recipe, mesh: Mesh) -> dict[str, jax.ShapeDtypeStruct]:
@@ -246,10 +233,6 @@ def _abstract_batch(recipe: Recipe, mesh: Mesh) -> dict[str, jax.ShapeDtypeStruc
     }
 
 
-def _zeros(abstract: Any) -> Any:
-    return jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), abstract)
-
-
 def _with_shardings(abstract: Any, mesh: Mesh, architecture: Architecture) -> Any:
     return jax.tree.map(
         lambda leaf, sharding: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding),
@@ -260,8 +243,3 @@ def _with_shardings(abstract: Any, mesh: Mesh, architecture: Architecture) -> An
 
 def _shardings(abstract: Any) -> Any:
     return jax.tree.map(lambda leaf: leaf.sharding, abstract)
-
-
-def _put(array: NDArray[Any], abstract: jax.ShapeDtypeStruct) -> Array:
-    contiguous = np.ascontiguousarray(array)
-    return jax.make_array_from_callback(abstract.shape, abstract.sharding, lambda index: contiguous[index])

@@ -9,7 +9,7 @@ afterwards.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -20,23 +20,15 @@ from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.engines.jax.model.params import KeyPath, is_norm, names_of, num_matrix_axes
 from tunix_rt.engines.jax.model.quantization import QuantizedMatrix
-from tunix_rt.engines.planning.limits import MeshShape, mesh_shape, rows_per_device
+from tunix_rt.engines.planning.limits import mesh_shape
 from tunix_rt.engines.weights.architecture import Architecture
-from tunix_rt.recipes.types import ShardingSection, TrainingSection
+from tunix_rt.recipes.types import ShardingSection
 
 AXES = ("data", "fsdp", "tensor")
 ROW_AXES = ("data", "fsdp")
 
 _INPUTS, _OUTPUTS = -2, -1
-_TENSOR_AXIS: Mapping[str, int] = {
-    "q": _OUTPUTS,
-    "k": _OUTPUTS,
-    "v": _OUTPUTS,
-    "o": _INPUTS,
-    "gate": _OUTPUTS,
-    "up": _OUTPUTS,
-    "down": _INPUTS,
-}
+_TENSOR_AXIS = dict.fromkeys(("q", "k", "v", "gate", "up"), _OUTPUTS) | {"o": _INPUTS, "down": _INPUTS}
 _VOCABULARY_TENSORS = ("embedding", "head")
 # The long axis of an adapter: `a` has the inputs of its matrix, `b` the outputs.
 _ADAPTER_AXIS = {"a": _INPUTS, "b": _OUTPUTS}
@@ -51,28 +43,16 @@ def make_mesh(section: ShardingSection, devices: Sequence[Any]) -> Mesh:
     shape = mesh_shape(section, len(devices))
     sizes = (shape.data, shape.fsdp, shape.tensor)
     if shape.num_devices < len(devices):
-        _reject_idle_processes(shape.num_devices, devices)
+        if len({device.process_index for device in devices}) > 1:
+            raise InvalidInputError(
+                f"The sharding uses {shape.num_devices} of {len(devices)} devices, "
+                "and a process would have none.",
+                next_step="With several processes, choose sizes that use every device.",
+            )
         grid = np.asarray(devices[: shape.num_devices]).reshape(sizes)
     else:
         grid = mesh_utils.create_device_mesh(sizes, devices)
     return Mesh(grid, AXES, axis_types=(AxisType.Auto,) * len(AXES))
-
-
-def _reject_idle_processes(num_used: int, devices: Sequence[Any]) -> None:
-    if len({device.process_index for device in devices}) > 1:
-        raise InvalidInputError(
-            f"The sharding uses {num_used} of {len(devices)} devices, and a process would have none.",
-            next_step="With several processes, choose sizes that use every device.",
-        )
-
-
-def check_divisible(mesh: Mesh, architecture: Architecture, training: TrainingSection) -> None:
-    """Reject a mesh that cannot split the model or the batch evenly.
-
-    Raises:
-        InvalidInputError: Rows do not divide over the devices, or heads over the tensor axis.
-    """
-    rows_per_device(MeshShape(**mesh.shape), architecture, training)
 
 
 def state_shardings(tree: Any, mesh: Mesh, architecture: Architecture) -> Any:
@@ -80,19 +60,15 @@ def state_shardings(tree: Any, mesh: Mesh, architecture: Architecture) -> Any:
 
     Adapters, optimizer moments and quantised matrices follow the weight whose name they have.
     """
-    return jax.tree.map_with_path(
-        lambda path, leaf: _leaf_sharding(path, leaf, mesh, architecture),
-        tree,
-        is_leaf=lambda node: isinstance(node, QuantizedMatrix),
-    )
 
-
-def _leaf_sharding(path: KeyPath, leaf: Any, mesh: Mesh, architecture: Architecture) -> Any:
-    if isinstance(leaf, QuantizedMatrix):
+    def sharding_of(path: KeyPath, leaf: Any) -> Any:
+        if not isinstance(leaf, QuantizedMatrix):
+            return NamedSharding(mesh, _spec(path, leaf.shape, mesh, architecture))
         # A spec that divides the scales keeps blocks whole, so it also fits the codes.
         sharding = NamedSharding(mesh, _spec(path, leaf.scales.shape, mesh, architecture))
         return jax.tree.map(lambda _: sharding, leaf)
-    return NamedSharding(mesh, _spec(path, leaf.shape, mesh, architecture))
+
+    return jax.tree.map_with_path(sharding_of, tree, is_leaf=lambda leaf: isinstance(leaf, QuantizedMatrix))
 
 
 def _spec(path: KeyPath, shape: tuple[int, ...], mesh: Mesh, architecture: Architecture) -> PartitionSpec:
@@ -101,7 +77,12 @@ def _spec(path: KeyPath, shape: tuple[int, ...], mesh: Mesh, architecture: Archi
     if is_norm(path) or not names or len(shape) != num_matrix_axes(path):
         return PartitionSpec()
     if names[-1] in _VOCABULARY_TENSORS:
-        return _vocabulary_spec(shape[0], mesh)
+        # [V, D] is sharded along the vocabulary only, so that the loss communicates hidden states, not the
+        # embedding. Sharded along D, every device would gather the embedding and sum its whole gradient.
+        for parts in (("fsdp", "tensor"), ("fsdp",), ("tensor",)):
+            if shape[0] % math.prod(mesh.shape[axis] for axis in parts) == 0:
+                return PartitionSpec(parts)
+        return PartitionSpec()
     axes: list[str | None] = [None] * len(shape)
     tensor_axis, fsdp_axis = _matrix_axes(names, architecture, mesh.shape["tensor"])
     if tensor_axis is not None and shape[tensor_axis] % mesh.shape["tensor"] == 0:
@@ -113,17 +94,6 @@ def _spec(path: KeyPath, shape: tuple[int, ...], mesh: Mesh, architecture: Archi
     return PartitionSpec(*axes)
 
 
-def _vocabulary_spec(vocab_size: int, mesh: Mesh) -> PartitionSpec:
-    """Shard [V, D] along the vocabulary only, so that the loss communicates hidden states, not the embedding.
-
-    Sharded along D, every device would gather the whole embedding and sum its whole gradient.
-    """
-    for axes in (("fsdp", "tensor"), ("fsdp",), ("tensor",)):
-        if vocab_size % math.prod(mesh.shape[axis] for axis in axes) == 0:
-            return PartitionSpec(axes)
-    return PartitionSpec()
-
-
 def _matrix_axes(
     names: tuple[str, ...], architecture: Architecture, num_parts: int
 ) -> tuple[int | None, int]:
@@ -132,13 +102,13 @@ def _matrix_axes(
     `fsdp` prefers the hidden size, or the long axis of an adapter. `tensor` shards one side of an adapter,
     and never splits a head: keys and values with too few heads are replicated.
     """
-    target, side = (names[-2], names[-1]) if names[-1] in _ADAPTER_AXIS else (names[-1], None)
+    long_axis = _ADAPTER_AXIS.get(names[-1])
+    target = names[-1] if long_axis is None else names[-2]
     split = _TENSOR_AXIS[target]
     is_split = num_parts > 1 and not (target in ("k", "v") and architecture.num_kv_heads % num_parts)
-    if side is None:
+    if long_axis is None:
         return (split if is_split else None), _other_axis(split)
-    long_side = _ADAPTER_AXIS[side]
-    return (split if is_split and long_side == split else None), long_side
+    return (split if is_split and long_axis == split else None), long_axis
 
 
 def _other_axis(axis: int) -> int:

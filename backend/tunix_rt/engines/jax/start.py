@@ -1,4 +1,4 @@
-"""Initial or resumed weights, the plan of the compiled step, the summary of a run."""
+"""The program of a run, initial or resumed weights, the plan of the compiled step, the summary."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator
@@ -9,11 +9,11 @@ from typing import Any
 import jax
 
 from tunix_rt.base.errors import DataError, InvalidInputError
-from tunix_rt.engines.jax.aot import compile_program
-from tunix_rt.engines.jax.devices import DeviceChoice
+from tunix_rt.engines.jax.aot import bytes_per_device, compile_program
+from tunix_rt.engines.jax.devices import DeviceChoice, choose_device
 from tunix_rt.engines.jax.model.lora import Adapters
-from tunix_rt.engines.jax.model.params import Params
-from tunix_rt.engines.jax.program import Program
+from tunix_rt.engines.jax.program import Program, build_program
+from tunix_rt.engines.jax.sharding import make_mesh
 from tunix_rt.engines.jax.training.state import StepMetrics, TrainState
 from tunix_rt.engines.jax.training.step import DeviceBatch
 from tunix_rt.engines.jax.weights import load_adapters, load_params
@@ -22,7 +22,8 @@ from tunix_rt.engines.planning.planner import PlanQuestion, compiled_plan
 from tunix_rt.engines.planning.targets import device_target
 from tunix_rt.engines.planning.types import Plan, Workload
 from tunix_rt.engines.training.checkpointing import Start
-from tunix_rt.engines.training.preparation import Prepared
+from tunix_rt.engines.training.job import TrainingJob
+from tunix_rt.engines.training.preparation import Prepared, prepare
 from tunix_rt.engines.training.run import (
     batch_line,
     block,
@@ -32,8 +33,23 @@ from tunix_rt.engines.training.run import (
     model_line,
     training_line,
 )
+from tunix_rt.recipes.types import Recipe
 
 CompiledTrainStep = Callable[[TrainState, Any, DeviceBatch], tuple[TrainState, StepMetrics]]
+
+
+def build_run(job: TrainingJob, recipe: Recipe) -> tuple[DeviceChoice, Prepared, Program]:
+    """The devices, the data and the program of a run or of its checkpoints."""
+    choice = choose_device(job.device)
+    prepared = prepare(recipe, job.data)
+    program = build_program(
+        recipe,
+        prepared.source.architecture,
+        make_mesh(recipe.sharding, choice.devices),
+        num_steps=prepared.num_steps,
+        platform=choice.platform,
+    )
+    return choice, prepared, program
 
 
 @dataclass(frozen=True)
@@ -70,51 +86,35 @@ NUM_LARGEST = 3
 
 def run_summary(program: Program, prepared: Prepared, choice: DeviceChoice) -> str:
     """The summary of a run, one line per subject."""
-    tokens = program.abstract_batch["tokens"]
+    tokens, state = program.abstract_batch["tokens"], program.abstract_state
+    num_trained = sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(state.trainable))
+    compute_dtype = program.parts.options.compute_dtype
+    rounding = ", stochastic rounding" if program.recipe.training.precision.stochastic_rounding else ""
     lines = {
-        "model": model_line(prepared, _num_elements(program.abstract_state.trainable)),
+        "model": model_line(prepared, num_trained),
         "training": training_line(program.recipe),
-        "precision": _precision(program),
+        "precision": f"compute {compute_dtype}, weights {_dtypes(program.abstract_params)}, "
+        f"trained {_dtypes(state.trainable)}, optimizer state {_dtypes(state.optimizer_state)}{rounding}",
         "batch": batch_line(prepared, tokens.shape, str(tokens.dtype)),
         "data": data_line(prepared),
         "attention": f"{program.attention.kernel} ({program.attention.reason})",
         "devices": str(choice),
         "mesh": " x ".join(f"{axis} {size}" for axis, size in program.mesh.shape.items()),
-        "largest": ", ".join(largest_buffers(program)),
+        "largest": ", ".join(_largest_buffers(program)),
     }
     return block(lines)
 
 
-def _precision(program: Program) -> str:
-    params, state = program.abstract_params, program.abstract_state
-    rounding = ", stochastic rounding" if program.recipe.training.precision.stochastic_rounding else ""
-    return (
-        f"compute {program.options.compute_dtype}, weights {_dtypes(params)}, "
-        f"trained {_dtypes(state.trainable)}, optimizer state {_dtypes(state.optimizer_state)}{rounding}"
-    )
-
-
-def largest_buffers(program: Program) -> Iterator[str]:
+def _largest_buffers(program: Program) -> Iterator[str]:
     """The largest arrays of the state and the largest logits; sizes per device."""
     leaves = jax.tree_util.tree_leaves_with_path((program.abstract_state, program.abstract_frozen))
-    sized = sorted(
-        ((_bytes_per_device(leaf), path, leaf) for path, leaf in leaves), key=lambda item: -item[0]
-    )
+    sized = sorted(((bytes_per_device(leaf), path, leaf) for path, leaf in leaves), key=lambda item: -item[0])
     for size, path, leaf in sized[:NUM_LARGEST]:
         name = jax.tree_util.keystr(path[1:], simple=True, separator=".")
         yield f"{name} {list(leaf.shape)} {leaf.dtype} {mib(size)}"
     tokens = program.abstract_batch["tokens"]
     _, rows, _ = tokens.sharding.shard_shape(tokens.shape)
     yield logits_text(program.recipe, program.architecture, rows=rows)
-
-
-def _num_elements(tree: Any) -> int:
-    return sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(tree))
-
-
-def _bytes_per_device(leaf: Any) -> int:
-    num_elements: int = math.prod(leaf.sharding.shard_shape(leaf.shape))
-    return num_elements * int(leaf.dtype.itemsize)
 
 
 def _dtypes(tree: Any) -> str:
@@ -130,13 +130,24 @@ def load_state(
 
     A new LoRA run starts from `initial_adapters`, a directory in PEFT's layout, or from random adapters.
     """
-    if start.state is None:
-        adapters = None if initial_adapters is None else _adapters(initial_adapters, program)
-        return program.init_state(_params(program, prepared), adapters)
-    if program.recipe.training.mode == "full":
+    if start.state is not None and program.recipe.training.mode == "full":
         return start.state, {}
-    _, frozen = program.init_state(_params(program, prepared))
-    return start.state, frozen
+    adapters = None
+    if start.state is None and initial_adapters is not None:
+        adapters = _adapters(initial_adapters, program)
+    directory = prepared.source.directory
+    if program.recipe.model.weights == "random" or directory is None:
+        params = program.random_params()
+    else:
+        params = load_params(
+            directory,
+            program.architecture,
+            program.recipe.training.precision.weights,
+            jax.tree.map(lambda leaf: leaf.sharding, program.abstract_params),
+            convert=program.to_stored_format,
+        )
+    state, frozen = program.init_state(params, adapters)
+    return state if start.state is None else start.state, frozen
 
 
 def _adapters(directory: Path, program: Program) -> Adapters:
@@ -146,23 +157,10 @@ def _adapters(directory: Path, program: Program) -> Adapters:
             "Initial adapters are given, but the recipe trains none.",
             next_step="Set training.mode to lora, or omit the adapters.",
         )
-    adapters, to_stored_format = load_adapters(directory, program.architecture)
-    if (to_stored_format.rank, set(to_stored_format.targets)) != (lora.rank, set(lora.targets)):
+    adapters, stored = load_adapters(directory, program.architecture)
+    if (stored.rank, set(stored.targets)) != (lora.rank, set(lora.targets)):
         raise DataError(
             f"The adapters in {directory} differ from the recipe in rank or targets.",
             next_step="Use adapters with the recipe's lora.rank and lora.targets.",
         )
     return adapters
-
-
-def _params(program: Program, prepared: Prepared) -> Params:
-    directory = prepared.source.directory
-    if program.recipe.model.weights == "random" or directory is None:
-        return program.random_params()
-    return load_params(
-        directory,
-        program.architecture,
-        program.recipe.training.precision.weights,
-        jax.tree.map(lambda leaf: leaf.sharding, program.abstract_params),
-        convert=program.to_stored_format,
-    )

@@ -67,7 +67,7 @@ def save_params(
             tensor.fetch()
 
 
-def fetch_layer(
+def _fetch_layer(
     weights: Any,
     layer: int,
     *,
@@ -82,15 +82,14 @@ def fetch_layer(
     """
     weight = weights[layer] if isinstance(weights, list) else _layer_of(weights, layer)
     adapter = None if adapters is None else _layer_of(adapters, layer)
-    return _fetch(_export_matrix(weight, adapter, adapter_scale, dtype, is_transposed))
+    return _fetch(_export_matrix(weight, adapter, adapter_scale, dtype, is_transposed), dtype)
 
 
-def _fetch(array: Array) -> NDArray[Any]:
+def _fetch(array: Array, dtype: np.dtype[Any]) -> NDArray[Any]:
     """The whole array on the host, gathered from all processes if needed."""
-    if array.is_fully_addressable or array.is_fully_replicated:
-        return np.asarray(array)
-    gathered: NDArray[Any] = multihost_utils.process_allgather(array, tiled=True)
-    return gathered
+    is_here = array.is_fully_addressable or array.is_fully_replicated
+    whole = array if is_here else multihost_utils.process_allgather(array, tiled=True)
+    return np.asarray(whole).astype(dtype, copy=False)
 
 
 def _lazy_tensors(
@@ -100,15 +99,14 @@ def _lazy_tensors(
     for place in weight_mappings(architecture):
         if not place.is_stacked:
             array = params[place.name]
-            yield LazyTensor(
-                place.hf_names[0], array.shape, FORMATS[dtype.name], partial(_fetch_as, array, dtype)
-            )
+            fetch = partial(_fetch, array, dtype)
+            yield LazyTensor(place.hf_names[0], array.shape, FORMATS[dtype.name], fetch)
             continue
         layers = params["layers"]
         # A list of layers if they are unstacked, else a stack.
         weights = [one[place.name] for one in layers] if isinstance(layers, list) else layers[place.name]
         get = partial(
-            fetch_layer,
+            _fetch_layer,
             weights,
             dtype=dtype,
             is_transposed=place.is_transposed,
@@ -121,10 +119,6 @@ def _lazy_tensors(
             yield LazyTensor(name, stored_shape, FORMATS[dtype.name], partial(get, layer))
 
 
-def _fetch_as(array: Array, dtype: np.dtype[Any]) -> NDArray[Any]:
-    return _fetch(array).astype(dtype, copy=False)
-
-
 @jax.jit
 def _layer_of(stack: Any, layer: int) -> Any:
     """One layer of a stacked tree; compiled once for all layers."""
@@ -135,10 +129,8 @@ def _layer_of(stack: Any, layer: int) -> Any:
 def _export_matrix(
     weight: Any, adapter: Any, scale: float, dtype: np.dtype[Any], is_transposed: bool
 ) -> Array:
-    if adapter is None:
-        matrix = plain_matrix(weight, dtype)
-    else:
-        matrix = merge_matrix(weight, adapter, scale, dtype)
+    is_plain = adapter is None
+    matrix = plain_matrix(weight, dtype) if is_plain else merge_matrix(weight, adapter, scale, dtype)
     return matrix.T if is_transposed else matrix
 
 
@@ -154,7 +146,18 @@ def save_adapters(
         base_model: Hub id or directory of the base model.
         revision: Commit of the base model on the hub.
     """
-    tensors = list(_lazy_adapter_tensors(adapters))
+    fetch = partial(_fetch_layer, dtype=np.dtype("float32"), is_transposed=True)
+    tensors = [
+        LazyTensor(
+            adapter_tensor_name(layer, target, part),
+            stack.shape[1:][::-1],
+            "F32",
+            partial(fetch, stack, layer),
+        )
+        for target, adapter in adapters["layers"].items()
+        for part, stack in (("a", adapter["a"]), ("b", adapter["b"]))
+        for layer in range(stack.shape[0])
+    ]
     if jax.process_index() != 0:
         for tensor in tensors:
             tensor.fetch()
@@ -179,17 +182,6 @@ def load_adapters(directory: Path, architecture: Architecture) -> tuple[Adapters
             for target in lora.targets
         }
     return {"layers": layers}, lora
-
-
-def _lazy_adapter_tensors(adapters: Adapters) -> Iterator[LazyTensor]:
-    float32 = np.dtype("float32")
-    for target, adapter in adapters["layers"].items():
-        for part, stack in (("a", adapter["a"]), ("b", adapter["b"])):
-            num_layers, *shape = stack.shape
-            get = partial(fetch_layer, stack, dtype=float32, is_transposed=True)
-            for layer in range(num_layers):
-                name = adapter_tensor_name(layer, target, part)
-                yield LazyTensor(name, tuple(shape[::-1]), FORMATS[float32.name], partial(get, layer))
 
 
 def _read_stack(tensors: Mapping[str, StoredTensor], target: str, part: str, num_layers: int) -> Array:
@@ -252,10 +244,12 @@ def _load_array(
 
     def read(index: Index | None) -> NDArray[Any]:
         assert index is not None
+        # Explicit bounds of every slice: `[:]` of 8 rows is `[0:8]`.
+        bounds = tuple(slice(*part.indices(size)[:2]) for part, size in zip(index, shape, strict=True))
         # Devices that hold the same block request it one after the other.
-        if str(index) not in blocks:
-            blocks[str(index)] = _read_block(parts, place, _explicit_bounds(index, shape), np.dtype(dtype))
-        return blocks[str(index)]
+        if str(bounds) not in blocks:
+            blocks[str(bounds)] = _read_block(parts, place, bounds, np.dtype(dtype))
+        return blocks[str(bounds)]
 
     return jax.make_array_from_callback(shape, sharding or SingleDeviceSharding(jax.local_devices()[0]), read)
 
@@ -270,22 +264,15 @@ def _read_block(
         return block
     layers, *inner = index
     for target, part in zip(block, parts[layers], strict=True):
-        if place.is_transposed:
-            _copy(part, tuple(inner[::-1]), target.T)
-        else:
-            _copy(part, tuple(inner), target)
+        is_transposed = place.is_transposed
+        _copy(part, inner[::-1] if is_transposed else inner, target.T if is_transposed else target)
     return block
 
 
-def _copy(tensor: StoredTensor, index: Index, target: NDArray[Any]) -> None:
+def _copy(tensor: StoredTensor, index: Sequence[slice], target: NDArray[Any]) -> None:
     """Copy a block of a tensor to `target`, some rows at a time, in the format of the target."""
     rows, *columns = index
     for start in range(rows.start, rows.stop, _ROWS_PER_COPY):
         part = slice(start, min(start + _ROWS_PER_COPY, rows.stop))
         values = tensor.read(part, *columns)
         target[part.start - rows.start : part.stop - rows.start] = values.astype(target.dtype)
-
-
-def _explicit_bounds(index: Index, shape: tuple[int, ...]) -> Index:
-    """The same block with explicit bounds of every slice: `[:]` of 8 rows is `[0:8]`."""
-    return tuple(slice(*part.indices(size)[:2]) for part, size in zip(index, shape, strict=True))

@@ -19,21 +19,24 @@ from tunix_rt.base.settings import Settings
 from tunix_rt.engines.parity.runs import (
     ADAPTERS,
     MODEL,
+    ComparisonRequest,
     FinishedRun,
-    from_saved_weights,
-    load_parity_recipe,
-    short_run_flags,
+    load_short_recipe,
+    run_child,
     train_in_child,
-    write_start,
 )
-from tunix_rt.engines.parity.types import DeterminismReport, ParityCertificate, RepeatedRun, is_within_bounds
+from tunix_rt.engines.parity.types import (
+    MAX_LOSS_DIFFERENCE,
+    MAX_WEIGHT_DIFFERENCE,
+    DeterminismReport,
+    ParityCertificate,
+    RepeatedRun,
+)
 from tunix_rt.engines.select import ENGINES, choose_engine, platforms, this_machine
 from tunix_rt.engines.training.data import dataset_rows
 from tunix_rt.engines.types import EngineName, Platform
 from tunix_rt.engines.weights.sources import weights_hash
-from tunix_rt.recipes.load import Flag, ResolvedRecipe, load_recipe
-
-_PATTERN = "*.safetensors"
+from tunix_rt.recipes.load import ResolvedRecipe
 
 
 @dataclass(frozen=True)
@@ -78,11 +81,7 @@ def _values(path: Path, tensor: str) -> NDArray[np.float32]:
         if opened.get_slice(tensor).get_dtype() != "BF16":
             values: NDArray[np.float32] = opened.get_tensor(tensor).astype(np.float32)
             return values
-    return _bfloat16_values(path, tensor)
-
-
-def _bfloat16_values(path: Path, tensor: str) -> NDArray[np.float32]:
-    """The values of a bfloat16 tensor, whose bits are the upper half of a float32."""
+    # NumPy has no bfloat16, whose bits are the upper half of a float32.
     with path.open("rb") as file:
         num_header_bytes = int.from_bytes(file.read(8), "little")
         start, end = json.loads(file.read(num_header_bytes))[tensor]["data_offsets"]
@@ -95,32 +94,18 @@ def _files_by_tensor(directory: Path) -> dict[str, Path]:
     from safetensors import safe_open
 
     files: dict[str, Path] = {}
-    for path in sorted(directory.glob(_PATTERN)):
+    for path in sorted(directory.glob("*.safetensors")):
         with safe_open(path, "numpy") as opened:
             files |= dict.fromkeys(opened.keys(), path)
     return files
 
 
-_REASON = "--determinism"
-
 OnStage = Callable[[str], None]
 """Called with a description of each stage."""
 
 
-@dataclass(frozen=True)
-class DeterminismRequest:
-    """The recipe to repeat."""
-
-    recipe_path: Path
-    dataset: str | None = None
-    """Key. None: the recipe's."""
-    num_steps: int = 20
-    sets: tuple[str, ...] = ()
-    """`key=value` each, as `load_recipe` takes them."""
-
-
 def measure_determinism(
-    settings: Settings, request: DeterminismRequest, *, on_stage: OnStage = lambda _: None
+    settings: Settings, request: ComparisonRequest, *, on_stage: OnStage = lambda _: None
 ) -> DeterminismReport:
     """Train twice with every installed engine on every available platform, and compare bit for bit.
 
@@ -132,7 +117,7 @@ def measure_determinism(
     combinations = [(engine, platform) for engine in ENGINES for platform in platforms(engine, machine)]
     if not combinations:
         raise MissingExtraError("Training", extra="jax")
-    resolved = _resolved(request)
+    resolved = load_short_recipe(request, across_engines=False)
     dataset_rows(settings, resolved.recipe)  # fails on an unknown key before anything is trained
     with storage_errors("making the home directory"):
         settings.home_dir.mkdir(parents=True, exist_ok=True)
@@ -140,8 +125,15 @@ def measure_determinism(
     with tempfile.TemporaryDirectory(dir=settings.home_dir, prefix=".determinism-") as work:
         recipe_file = Path(work) / "recipe.json"
         write_json_atomically(recipe_file, resolved.to_json(), what="writing the recipe")
-        home = settings.home_dir
-        repeats = [_repeated(*one, recipe_file, home, on_stage) for one in combinations]
+        repeats = []
+        for engine, platform in combinations:
+            runs = []
+            for attempt in ("first", "second"):
+                on_stage(f"training with the {engine} engine on the {platform.upper()}, {attempt} time")
+                directory = Path(work) / f"{engine}-{platform}-{attempt}"
+                home = settings.home_dir
+                runs.append(train_in_child(engine, recipe_file, directory, home=home, device=platform))
+            repeats.append(compare_runs(platform, *runs))
     return DeterminismReport(
         created_at=datetime.now(UTC),
         tunix_rt_version=__version__,
@@ -172,48 +164,12 @@ def compare_runs(platform: Platform, first: FinishedRun, second: FinishedRun) ->
     )
 
 
-def _resolved(request: DeterminismRequest) -> ResolvedRecipe:
-    path, sets = request.recipe_path, request.sets
-    flags = {} if request.dataset is None else {"data.dataset": Flag(request.dataset, "--dataset")}
-    recipe = load_recipe(path, sets=sets, flags=flags).recipe
-    return load_recipe(
-        path, sets=sets, flags={**flags, **short_run_flags(recipe, request.num_steps, _REASON)}
-    )
-
-
-def _repeated(
-    engine: EngineName, platform: Platform, recipe: Path, home: Path, on_stage: OnStage
-) -> RepeatedRun:
-    def train(attempt: str) -> FinishedRun:
-        on_stage(f"training with the {engine} engine on the {platform.upper()}, {attempt} time")
-        directory = recipe.parent / f"{engine}-{platform}-{attempt}"
-        return train_in_child(engine, recipe, directory, home=home, device=platform)
-
-    return compare_runs(platform, train("first"), train("second"))
-
-
 def _hash_of(model: Path) -> str:
     return weights_hash({"model": model}, lambda _: None) or ""
 
 
-_ENGINES: tuple[EngineName, EngineName] = ("jax", "torch")
-_RECIPE_FILE = "recipe.json"
-
-
-@dataclass(frozen=True)
-class ParityRequest:
-    """The recipe to compare."""
-
-    recipe_path: Path
-    dataset: str | None = None
-    """Key. None: the recipe's."""
-    num_steps: int = 20
-    sets: tuple[str, ...] = ()
-    """`key=value` each, as `load_recipe` takes them."""
-
-
 def certify_parity(
-    settings: Settings, request: ParityRequest, *, on_stage: OnStage = lambda _: None
+    settings: Settings, request: ComparisonRequest, *, on_stage: OnStage = lambda _: None
 ) -> tuple[ParityCertificate, Path]:
     """Train with both engines from the same weights, compare the runs, and save the certificate.
 
@@ -221,11 +177,9 @@ def certify_parity(
         MissingExtraError: An engine is not installed.
         TunixRTError: An engine could not train the recipe.
     """
-    for engine in _ENGINES:
+    for engine in ENGINES:
         choose_engine(engine, "cpu", this_machine())
-    resolved = load_parity_recipe(
-        request.recipe_path, dataset=request.dataset, num_steps=request.num_steps, sets=request.sets
-    )
+    resolved = load_short_recipe(request, across_engines=True)
     dataset_rows(settings, resolved.recipe)  # fails on an unknown key before weights are initialized
     with storage_errors("making the directory of certificates"):
         settings.parity_dir.mkdir(parents=True, exist_ok=True)
@@ -242,27 +196,23 @@ def certify_parity(
 def _trained(
     home: Path, resolved: ResolvedRecipe, work: Path, on_stage: OnStage
 ) -> tuple[FinishedRun, FinishedRun]:
-    recipe = resolved.recipe
+    recipe, recipe_path = resolved.recipe, work / "recipe.json"
+    write_json_atomically(recipe_path, resolved.to_json(), what="writing the recipe")
     if recipe.model.weights == "random" or recipe.lora is not None:
         on_stage("creating the initial weights of both engines")
-        write_start(_write_recipe(resolved, work), work, home=home)
+        command = ["tunix_rt.engines.jax.parity_start", str(recipe_path), str(work)]
+        run_child("Creating the initial weights", command, home)
     if recipe.model.weights == "random":
-        resolved = from_saved_weights(resolved, work / MODEL)
-    recipe_path = _write_recipe(resolved, work)
+        model = recipe.model.model_copy(update={"name": str(work / MODEL), "weights": "pretrained"})
+        resolved = resolved.model_copy(update={"recipe": recipe.model_copy(update={"model": model})})
+        write_json_atomically(recipe_path, resolved.to_json(), what="writing the recipe")
     adapters = None if recipe.lora is None else work / ADAPTERS
 
     def train(engine: EngineName) -> FinishedRun:
         on_stage(f"training with the {engine} engine on the CPU")
         return train_in_child(engine, recipe_path, work / engine, home=home, adapters=adapters)
 
-    first, second = map(train, _ENGINES)
-    return first, second
-
-
-def _write_recipe(resolved: ResolvedRecipe, work: Path) -> Path:
-    path = work / _RECIPE_FILE
-    write_json_atomically(path, resolved.to_json(), what="writing the recipe")
-    return path
+    return train("jax"), train("torch")
 
 
 def build_certificate(
@@ -292,9 +242,7 @@ def build_certificate(
         max_weight_difference=weights.largest,
         max_weight_difference_tensor=weights.tensor,
         num_weights=weights.num_weights,
-        passed=is_within_bounds(
-            batches_equal=batches_equal,
-            loss_difference=differences[worst],
-            weight_difference=weights.largest,
-        ),
+        passed=batches_equal
+        and differences[worst] <= MAX_LOSS_DIFFERENCE
+        and weights.largest <= MAX_WEIGHT_DIFFERENCE,
     )

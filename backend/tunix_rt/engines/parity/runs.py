@@ -15,11 +15,22 @@ from tunix_rt.engines.parity.types import ParityRun
 from tunix_rt.engines.training.run_dir import RunDir
 from tunix_rt.engines.types import DeviceName, EngineName
 from tunix_rt.recipes.load import Flag, ResolvedRecipe, load_recipe
-from tunix_rt.recipes.types import VALIDATION, Recipe
+from tunix_rt.recipes.types import VALIDATION
 
 MODEL = "model"
 ADAPTERS = "adapters"
-_START_MODULE = "tunix_rt.engines.jax.parity_start"
+
+
+@dataclass(frozen=True)
+class ComparisonRequest:
+    """The recipe to train twice."""
+
+    recipe_path: Path
+    dataset: str | None = None
+    """Key. None: the recipe's."""
+    num_steps: int = 20
+    sets: tuple[str, ...] = ()
+    """`key=value` each, as `load_recipe` takes them."""
 
 
 @dataclass(frozen=True)
@@ -31,15 +42,6 @@ class FinishedRun:
     dataset_hash: str
     model: Path
     """The exported weights."""
-
-
-def write_start(recipe: Path, directory: Path, *, home: Path) -> None:
-    """Initialize the random weights of the recipe with the JAX engine, in a child process.
-
-    Raises:
-        TunixRTError: The model is unavailable or does not match the recipe.
-    """
-    _run("Creating the initial weights", [_START_MODULE, str(recipe), str(directory)], home)
 
 
 def train_in_child(
@@ -59,11 +61,25 @@ def train_in_child(
     command = ["tunix_rt.cli", "train", str(recipe), "--engine", engine, "--device", device, "--json"]
     command += ["--output", str(directory)]
     command += [] if adapters is None else ["--initial-adapters", str(adapters)]
-    _run(f"Training with the {engine} engine", command, home)
-    return _finished(engine, RunDir(directory))
+    run_child(f"Training with the {engine} engine", command, home)
+    run_dir = RunDir(directory)
+    manifest = json.loads(run_dir.manifest.read_bytes())
+    lines = [line for line in read_json_lines(run_dir.metrics) if "loss" in line]
+    record = ParityRun(
+        engine=engine,
+        packages=json.loads(run_dir.environment.read_bytes())["packages"],
+        losses=tuple(line["loss"] for line in lines),
+        batch_hashes=tuple(line["batch_sha256"] for line in lines),
+    )
+    return FinishedRun(record, manifest["dataset"], manifest["dataset_hash"], run_dir.model)
 
 
-def _run(what: str, module_and_arguments: list[str], home: Path) -> None:
+def run_child(what: str, module_and_arguments: list[str], home: Path) -> None:
+    """Run a Python module in a child process; `what` is the subject of the error message.
+
+    Raises:
+        TunixRTError: The child failed; the class follows from its exit code.
+    """
     done = subprocess.run(
         [sys.executable, "-m", *module_and_arguments],
         env=os.environ | {"TUNIX_RT_HOME": str(home)},
@@ -77,75 +93,48 @@ def _run(what: str, module_and_arguments: list[str], home: Path) -> None:
         raise child_error(what, done.returncode, done.stderr)
 
 
-def _finished(engine: EngineName, run_dir: RunDir) -> FinishedRun:
-    manifest = json.loads(run_dir.manifest.read_bytes())
-    environment = json.loads(run_dir.environment.read_bytes())
-    lines = [line for line in read_json_lines(run_dir.metrics) if "loss" in line]
-    record = ParityRun(
-        engine=engine,
-        packages=environment["packages"],
-        losses=tuple(line["loss"] for line in lines),
-        batch_hashes=tuple(line["batch_sha256"] for line in lines),
-    )
-    return FinishedRun(record, manifest["dataset"], manifest["dataset_hash"], run_dir.model)
+_SHORT_RUN: dict[str, JsonValue] = {
+    "eval.every_steps": None,
+    "eval.split": VALIDATION,
+    "eval.max_batches": None,
+    "eval.early_stop_patience": None,
+    "output.log_every_steps": 1,
+    "output.save_every_steps": None,
+    "output.model": "final",
+}
+_SAME_NUMBERS: dict[str, JsonValue] = {
+    "training.precision.compute": "float32",
+    "training.precision.weights": "float32",
+    "training.precision.optimizer_state": "float32",
+    "training.precision.stochastic_rounding": False,
+    "training.attention": "auto",
+    "sharding.data": 1,
+    "sharding.fsdp": "auto",
+    "sharding.tensor": 1,
+}
 
 
-_REASON = "--parity"
+def load_short_recipe(request: ComparisonRequest, *, across_engines: bool) -> ResolvedRecipe:
+    """The recipe as a short run in which every step is logged, with an override for every change.
 
-
-def load_parity_recipe(
-    path: Path, *, dataset: str | None, num_steps: int, sets: tuple[str, ...]
-) -> ResolvedRecipe:
-    """The recipe, with overrides for everything that would make the numbers of two engines differ.
-
-    What a run learns stays unchanged: data, order, optimizer, schedule.
+    Across engines, everything that would make their numbers differ is changed too. What a run learns stays
+    unchanged: data, order, optimizer, schedule.
     """
-    flags = {} if dataset is None else {"data.dataset": Flag(dataset, "--dataset")}
+    path, sets = request.recipe_path, request.sets
+    flags = {} if request.dataset is None else {"data.dataset": Flag(request.dataset, "--dataset")}
     recipe = load_recipe(path, sets=sets, flags=flags).recipe
-    return load_recipe(path, sets=sets, flags={**flags, **_parity_flags(recipe, num_steps)})
-
-
-def from_saved_weights(resolved: ResolvedRecipe, directory: Path) -> ResolvedRecipe:
-    """The same recipe, starting from the weights in a directory."""
-    model = resolved.recipe.model.model_copy(update={"name": str(directory), "weights": "pretrained"})
-    return resolved.model_copy(update={"recipe": resolved.recipe.model_copy(update={"model": model})})
-
-
-def _parity_flags(recipe: Recipe, num_steps: int) -> dict[str, Flag]:
-    values: dict[str, JsonValue] = {
-        "training.precision.compute": "float32",
-        "training.precision.weights": "float32",
-        "training.precision.optimizer_state": "float32",
-        "training.precision.stochastic_rounding": False,
-        "training.attention": "auto",
-        "sharding.data": 1,
-        "sharding.fsdp": "auto",
-        "sharding.tensor": 1,
-    }
-    if recipe.lora is not None:
+    values = dict(_SAME_NUMBERS) if across_engines else {}
+    if across_engines and recipe.lora is not None:
         values |= {"lora.dropout": 0.0}  # each engine samples its own
-    if recipe.quantization is not None:
+    if across_engines and recipe.quantization is not None:
         # Each engine quantises blocks of its own layout; the rest of QLoRA is LoRA.
         values |= {"training.mode": "lora", "quantization": None}
-    flags = {key: Flag(value, _REASON) for key, value in values.items()}
-    return flags | short_run_flags(recipe, num_steps, _REASON)
-
-
-def short_run_flags(recipe: Recipe, num_steps: int, reason: str) -> dict[str, Flag]:
-    """Flags for a short run: every step is logged, no validation, only the last checkpoint."""
-    values: dict[str, JsonValue] = {
-        "eval.every_steps": None,
-        "eval.split": VALIDATION,
-        "eval.max_batches": None,
-        "eval.early_stop_patience": None,
-        "output.log_every_steps": 1,
-        "output.save_every_steps": None,
-        "output.model": "final",
-    }
+    reason = "--parity" if across_engines else "--determinism"
     length: dict[str, JsonValue] = {
-        "training.num_steps": num_steps,
+        "training.num_steps": request.num_steps,
         "training.num_epochs": None,
-        "training.warmup_steps": min(recipe.training.warmup_steps, num_steps),
+        "training.warmup_steps": min(recipe.training.warmup_steps, request.num_steps),
     }
-    flags = {key: Flag(value, reason) for key, value in values.items()}
-    return flags | {key: Flag(value, "--steps") for key, value in length.items()}
+    flags |= {key: Flag(value, reason) for key, value in (values | _SHORT_RUN).items()}
+    flags |= {key: Flag(value, "--steps") for key, value in length.items()}
+    return load_recipe(path, sets=sets, flags=flags)

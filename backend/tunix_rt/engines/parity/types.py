@@ -3,8 +3,9 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import Field, JsonValue
 
+from tunix_rt.base.records import Record
 from tunix_rt.engines.types import Platform
 from tunix_rt.recipes.types import Override
 
@@ -12,10 +13,9 @@ Difference = Annotated[float, Field(ge=0)]
 Count = Annotated[int, Field(ge=1)]
 
 
-class RepeatedRun(BaseModel):
+class RepeatedRun(Record):
     """Two runs of the same recipe with one engine on one platform, each in its own process."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
     engine: str
     platform: Platform
     packages: dict[str, str]
@@ -43,10 +43,9 @@ class RepeatedRun(BaseModel):
         return self.batches_equal and same_losses and len(set(self.weights_sha256)) == 1
 
 
-class DeterminismReport(BaseModel):
+class DeterminismReport(Record):
     """Every installed engine on every available platform."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
     report_version: Literal["1"] = "1"
     created_at: datetime
     tunix_rt_version: str
@@ -73,10 +72,9 @@ MAX_LOSS_DIFFERENCE = 1e-4
 MAX_WEIGHT_DIFFERENCE = 1e-3
 
 
-class ParityRun(BaseModel):
+class ParityRun(Record):
     """What one engine did."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
     engine: str
     packages: dict[str, str]
     """Versions of what decides the numbers."""
@@ -86,10 +84,9 @@ class ParityRun(BaseModel):
     """SHA-256 of the bytes of every step's batch."""
 
 
-class ParityCertificate(BaseModel):
+class ParityCertificate(Record):
     """How far two runs of one recipe are from each other, in float32 on the CPU."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
     certificate_version: Literal["1"] = "1"
     certificate_id: str
     created_at: datetime
@@ -121,12 +118,3 @@ class ParityCertificate(BaseModel):
     def to_json(self) -> dict[str, Any]:
         """The content of the certificate's file."""
         return self.model_dump(mode="json")
-
-
-def is_within_bounds(*, batches_equal: bool, loss_difference: float, weight_difference: float) -> bool:
-    """Whether two runs count as the same training."""
-    return (
-        batches_equal
-        and loss_difference <= MAX_LOSS_DIFFERENCE
-        and weight_difference <= MAX_WEIGHT_DIFFERENCE
-    )

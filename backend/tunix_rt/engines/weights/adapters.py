@@ -47,7 +47,6 @@ def write_adapter_config(
     write_json_atomically(directory / CONFIG_FILE, config, what="writing the adapter")
 
 
-_PARTS: Mapping[str, str] = {"a": "lora_A", "b": "lora_B"}
 # Variants that compute something other than W + (alpha / rank) A B without showing it in their tensors.
 _OTHER_KINDS = ("use_dora", "use_rslora", "use_qalora", "use_bdlora", "alpha_pattern", "layer_replication")
 
@@ -62,32 +61,34 @@ def open_adapter(
         DataError: A file is missing or damaged, does not match the architecture, or is of a variant that the
             engines do not support.
     """
-    config = _read_config(directory / CONFIG_FILE)
-    with open_tensor_file(directory / WEIGHTS_FILE, framework) as tensors:
-        targets = tuple(name for name in get_args(LoraTarget) if adapter_tensor_name(0, name, "a") in tensors)
-        lora = _lora_section(directory / CONFIG_FILE, config, targets)
-        _check_tensors(directory, tensors, architecture, lora)
-        yield lora, tensors
-
-
-def adapter_tensor_name(layer: int, target: str, part: str) -> str:
-    """PEFT's name for a matrix of an adapter; the parts are `a` and `b`."""
-    module = MATRIX_MODULES[target]
-    return f"base_model.model.model.layers.{layer}.{module}.{_PARTS[part]}.weight"
-
-
-def _read_config(path: Path) -> dict[str, Any]:
+    path = directory / CONFIG_FILE
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise DataError(
-            f"{path.parent} has no {CONFIG_FILE}.", next_step="Pass a directory with a LoRA adapter."
+            f"{directory} has no {CONFIG_FILE}.", next_step="Pass a directory with a LoRA adapter."
         ) from error
     except (OSError, ValueError) as error:
         raise damaged_file(path, str(error)) from error
     if not isinstance(config, dict):
         raise damaged_file(path, "it is not a JSON object")
-    return config
+    with open_tensor_file(directory / WEIGHTS_FILE, framework) as tensors:
+        targets = tuple(name for name in get_args(LoraTarget) if adapter_tensor_name(0, name, "a") in tensors)
+        lora = _lora_section(path, config, targets)
+        expected = dict(adapter_shapes(architecture, lora))
+        for name in sorted(expected.keys() ^ tensors.keys()):
+            reason = "is missing" if name in expected else "does not belong to that model"
+            raise _misfit(directory, name, reason)
+        for name, shape in expected.items():
+            if tensors[name].shape != shape:
+                reason = f"has shape {list(tensors[name].shape)} instead of {list(shape)}"
+                raise _misfit(directory, name, reason)
+        yield lora, tensors
+
+
+def adapter_tensor_name(layer: int, target: str, part: str) -> str:
+    """PEFT's name for a matrix of an adapter; the parts are `a` and `b`."""
+    return f"base_model.model.model.layers.{layer}.{MATRIX_MODULES[target]}.lora_{part.upper()}.weight"
 
 
 def _lora_section(path: Path, config: Mapping[str, Any], targets: tuple[LoraTarget, ...]) -> LoraSection:
@@ -106,18 +107,6 @@ def _lora_section(path: Path, config: Mapping[str, Any], targets: tuple[LoraTarg
         )
     except (KeyError, TypeError, ValueError) as error:
         raise damaged_file(path, f"rank, alpha, dropout or targets cannot be read: {error}") from error
-
-
-def _check_tensors(
-    directory: Path, tensors: Mapping[str, StoredTensor], architecture: Architecture, lora: LoraSection
-) -> None:
-    expected = dict(adapter_shapes(architecture, lora))
-    for name in sorted(expected.keys() ^ tensors.keys()):
-        raise _misfit(directory, name, "is missing" if name in expected else "does not belong to that model")
-    for name, shape in expected.items():
-        if tensors[name].shape != shape:
-            reason = f"has shape {list(tensors[name].shape)} instead of {list(shape)}"
-            raise _misfit(directory, name, reason)
 
 
 def adapter_shapes(architecture: Architecture, lora: LoraSection) -> Iterator[tuple[str, tuple[int, int]]]:

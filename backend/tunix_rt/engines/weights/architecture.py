@@ -167,7 +167,11 @@ def architecture_from_config(config: Mapping[str, Any]) -> Architecture:
 
 
 def _read(family: Family, config: Mapping[str, Any]) -> Architecture:
-    _refuse_unsupported(config)
+    for key in ("attention_bias", "mlp_bias", "use_bidirectional_attention"):
+        if config.get(key):
+            raise ValueError(f"{key} is not supported")
+    if config.get("quantization_config"):
+        raise ValueError("the weights are already quantised; start from the original ones")
     config = {**_DEFAULTS[family], **config}
     is_gemma = family.startswith("gemma")
     num_heads, hidden_size = int(config["num_attention_heads"]), int(config["hidden_size"])
@@ -199,14 +203,6 @@ def _read(family: Family, config: Mapping[str, Any]) -> Architecture:
         has_post_norms=family in ("gemma2", "gemma3"),
         has_qk_norm=family in ("gemma3", "qwen3"),
     )
-
-
-def _refuse_unsupported(config: Mapping[str, Any]) -> None:
-    for key in ("attention_bias", "mlp_bias", "use_bidirectional_attention"):
-        if config.get(key):
-            raise ValueError(f"{key} is not supported")
-    if config.get("quantization_config"):
-        raise ValueError("the weights are already quantised; start from the original ones")
 
 
 def _global_rope(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -274,21 +270,17 @@ Shapes: TypeAlias = dict[str, Any]
 def param_shapes(architecture: Architecture) -> Shapes:
     """The shape of every weight, in the layout above."""
     vocab_size, hidden_size = architecture.vocab_size, architecture.hidden_size
+    norms: dict[str, tuple[int, ...]] = dict.fromkeys(("attention_norm", "mlp_norm"), (hidden_size,))
+    if architecture.has_post_norms:
+        norms |= dict.fromkeys(("post_attention_norm", "post_mlp_norm"), (hidden_size,))
+    if architecture.has_qk_norm:
+        norms |= dict.fromkeys(("q_norm", "k_norm"), (architecture.head_dim,))
     layers = {
         name: (architecture.num_layers, *shape)
-        for name, shape in (architecture.matrix_shapes | _norm_shapes(architecture)).items()
+        for name, shape in (architecture.matrix_shapes | norms).items()
     }
     shapes = {"embedding": (vocab_size, hidden_size), "layers": layers, "final_norm": (hidden_size,)}
     return shapes if architecture.is_embedding_tied else shapes | {"head": (vocab_size, hidden_size)}
-
-
-def _norm_shapes(architecture: Architecture) -> dict[str, tuple[int]]:
-    names = ["attention_norm", "mlp_norm"]
-    names += ["post_attention_norm", "post_mlp_norm"] if architecture.has_post_norms else []
-    head_norms = ["q_norm", "k_norm"] if architecture.has_qk_norm else []
-    return {name: (architecture.hidden_size,) for name in names} | {
-        name: (architecture.head_dim,) for name in head_norms
-    }
 
 
 SINGLE_FILE = "model.safetensors"
@@ -322,16 +314,6 @@ class WeightMapping:
 
 def weight_mappings(architecture: Architecture) -> Iterator[WeightMapping]:
     """Every weight of a model, tied ones once."""
-    yield WeightMapping("embedding", ("model.embed_tokens.weight",), False, False)
-    for name, module in _layer_modules(architecture).items():
-        names = tuple(f"model.layers.{layer}.{module}.weight" for layer in range(architecture.num_layers))
-        yield WeightMapping(name, names, True, name in MATRIX_MODULES)
-    yield WeightMapping("final_norm", ("model.norm.weight",), False, False)
-    if not architecture.is_embedding_tied:
-        yield WeightMapping("head", ("lm_head.weight",), False, False)
-
-
-def _layer_modules(architecture: Architecture) -> dict[str, str]:
     modules = {"attention_norm": "input_layernorm", **MATRIX_MODULES}
     if architecture.has_post_norms:
         modules |= {
@@ -344,4 +326,10 @@ def _layer_modules(architecture: Architecture) -> dict[str, str]:
         modules |= {"mlp_norm": "post_attention_layernorm"}
     if architecture.has_qk_norm:
         modules |= {"q_norm": "self_attn.q_norm", "k_norm": "self_attn.k_norm"}
-    return modules
+    yield WeightMapping("embedding", ("model.embed_tokens.weight",), False, False)
+    for name, module in modules.items():
+        names = tuple(f"model.layers.{layer}.{module}.weight" for layer in range(architecture.num_layers))
+        yield WeightMapping(name, names, True, name in MATRIX_MODULES)
+    yield WeightMapping("final_norm", ("model.norm.weight",), False, False)
+    if not architecture.is_embedding_tied:
+        yield WeightMapping("head", ("lm_head.weight",), False, False)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,35 +101,28 @@ def _open_file(path: Path, stack: ExitStack, framework: Framework) -> dict[str, 
 
 
 def _weight_files(directory: Path) -> list[Path]:
-    if (directory / INDEX_FILE).is_file():
-        return [directory / name for name in _indexed_files(directory / INDEX_FILE)]
-    if (directory / SINGLE_FILE).is_file():
-        return [directory / SINGLE_FILE]
-    raise _no_weights(directory)
-
-
-def _indexed_files(path: Path) -> list[str]:
+    index = directory / INDEX_FILE
+    if not index.is_file():
+        if (directory / SINGLE_FILE).is_file():
+            return [directory / SINGLE_FILE]
+        if (directory / "adapter_config.json").is_file():
+            raise DataError(
+                f"{directory} holds a LoRA adapter, not a model.",
+                next_step="Name its base model, or export it with output.merge_adapters: true.",
+            )
+        raise DataError(
+            f"{directory} has no {SINGLE_FILE} and no {INDEX_FILE}.",
+            next_step="Save the weights as safetensors (save_pretrained does), or set model.weights: random.",
+        )
     try:
-        names = sorted(set(json.loads(path.read_text(encoding="utf-8"))["weight_map"].values()))
+        names = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise damaged_file(path, f"its weight_map cannot be read ({error})") from error
+        raise damaged_file(index, f"its weight_map cannot be read ({error})") from error
     for name in names:
         # A name with a path would read a file outside the directory.
         if not isinstance(name, str) or Path(name).name != name:
-            raise damaged_file(path, f"it names {name!r}, which is not a file in the same directory")
-    return names
-
-
-def _no_weights(directory: Path) -> DataError:
-    if (directory / "adapter_config.json").is_file():
-        return DataError(
-            f"{directory} holds a LoRA adapter, not a model.",
-            next_step="Name its base model, or export it with output.merge_adapters: true.",
-        )
-    return DataError(
-        f"{directory} has no {SINGLE_FILE} and no {INDEX_FILE}.",
-        next_step="Save the weights as safetensors (save_pretrained does), or set model.weights: random.",
-    )
+            raise damaged_file(index, f"it names {name!r}, which is not a file in the same directory")
+    return [directory / name for name in names]
 
 
 MAX_SHARD_BYTES = 4 * 1024**3
@@ -176,10 +169,24 @@ def write_model_files(
 
 def write_tensor_file(path: Path, tensors: Sequence[LazyTensor]) -> None:
     """Write one safetensors file, fetching one tensor at a time."""
+    # Libraries reject a file without the framework of its layout; "pt" is the one they expect.
+    header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
+    start = 0
+    for tensor in tensors:
+        end = start + tensor.num_bytes
+        offsets = [start, end]
+        header[tensor.name] = {"dtype": tensor.format, "shape": list(tensor.shape), "data_offsets": offsets}
+        start = end
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % _HEADER_ALIGNMENT)
     with storage_errors(f"writing {path.name}"), path.open("wb") as file:
-        _write_header(file, tensors)
+        file.write(len(text).to_bytes(8, "little"))
+        file.write(text)
         for tensor in tensors:
-            file.write(_bytes_of(tensor).data)
+            # bfloat16 has no Python buffer format.
+            content = np.ascontiguousarray(tensor.fetch()).reshape(-1).view(np.uint8)
+            assert content.nbytes == tensor.num_bytes, tensor.name
+            file.write(content.data)
         file.flush()
         os.fsync(file.fileno())
 
@@ -195,31 +202,6 @@ def _shards(tensors: Sequence[LazyTensor], max_shard_bytes: int) -> Iterator[lis
         shard.append(tensor)
         num_bytes += tensor.num_bytes
     yield shard
-
-
-def _write_header(file: IO[bytes], tensors: Sequence[LazyTensor]) -> None:
-    # Libraries reject a file without the framework of its layout; "pt" is the one they expect.
-    header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
-    start = 0
-    for tensor in tensors:
-        end = start + tensor.num_bytes
-        header[tensor.name] = {
-            "dtype": tensor.format,
-            "shape": list(tensor.shape),
-            "data_offsets": [start, end],
-        }
-        start = end
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % _HEADER_ALIGNMENT)
-    file.write(len(text).to_bytes(8, "little"))
-    file.write(text)
-
-
-def _bytes_of(tensor: LazyTensor) -> NDArray[np.uint8]:
-    # bfloat16 has no Python buffer format.
-    content = np.ascontiguousarray(tensor.fetch()).reshape(-1).view(np.uint8)
-    assert content.nbytes == tensor.num_bytes, tensor.name
-    return content
 
 
 _FLOAT_FORMATS = ("F32", "BF16", "F16")
@@ -253,7 +235,12 @@ def check_tensors(tensors: Mapping[str, StoredTensor], architecture: Architectur
                 f"The weights in {directory} do not have the tensor {name}.",
                 next_step="Download the model again: its files and its config.json do not match.",
             )
-        _check_tensor(tensors[name], shape)
+        tensor = tensors[name]
+        if tensor.shape != shape:
+            reason = f"has shape {list(tensor.shape)}, but config.json asks for {list(shape)}"
+            raise _unusable(tensor, reason)
+        if tensor.format not in _FLOAT_FORMATS:
+            raise _unusable(tensor, f"is stored as {tensor.format}, not as a float of 16 or 32 bits")
     for name in sorted(tensors.keys() - expected.keys() - {_HEAD}):
         raise _unusable(tensors[name], "does not belong to the model of config.json")
     if architecture.is_embedding_tied and _HEAD in tensors:
@@ -267,13 +254,6 @@ def expected_shapes(architecture: Architecture) -> Iterator[tuple[str, tuple[int
         shape = weight.leaf_of(shapes)[1 if weight.is_stacked else 0 :]
         for name in weight.hf_names:
             yield name, shape[::-1] if weight.is_transposed else shape
-
-
-def _check_tensor(tensor: StoredTensor, shape: tuple[int, ...]) -> None:
-    if tensor.shape != shape:
-        raise _unusable(tensor, f"has shape {list(tensor.shape)}, but config.json asks for {list(shape)}")
-    if tensor.format not in _FLOAT_FORMATS:
-        raise _unusable(tensor, f"is stored as {tensor.format}, not as a float of 16 or 32 bits")
 
 
 def _check_tied(head: StoredTensor, embedding: StoredTensor) -> None:

@@ -59,7 +59,13 @@ def resolve_model(section: ModelSection, *, online: bool = True, needs_weights: 
     name = section.name
     needs_weights = needs_weights and section.weights == "pretrained"
     if name in shipped_model_names():
-        return _built_in(section)
+        _refuse_revision(section, f"{name} is built in")
+        if section.weights == "pretrained":
+            raise InvalidInputError(
+                f"The built-in model {name} has no pretrained weights.",
+                next_step="Set model.weights: random.",
+            )
+        return _shape_only(name, shipped_model_config(name))
     if name.startswith(KAGGLE_PREFIX):
         _refuse_revision(section, "A Kaggle model has its version in its handle")
         return _from_directory(name, download_kaggle_model(name.removeprefix(KAGGLE_PREFIX), online=online))
@@ -85,16 +91,6 @@ def tokenizer_source(section: ModelSection, source: ModelSource, *, online: bool
     return str(download_files(section.name, TOKENIZER_FILES, revision=section.revision, online=online))
 
 
-def _built_in(section: ModelSection) -> ModelSource:
-    _refuse_revision(section, f"{section.name} is built in")
-    if section.weights == "pretrained":
-        raise InvalidInputError(
-            f"The built-in model {section.name} has no pretrained weights.",
-            next_step="Set model.weights: random.",
-        )
-    return _shape_only(section.name, shipped_model_config(section.name))
-
-
 def _from_hub(section: ModelSection, *, online: bool, needs_weights: bool) -> ModelSource:
     known = known_model_configs()
     if not needs_weights and section.name in known:
@@ -111,7 +107,17 @@ def _from_hub(section: ModelSection, *, online: bool, needs_weights: bool) -> Mo
 
 
 def _from_directory(name: str, directory: Path, *, revision: str | None = None) -> ModelSource:
-    config = _read_config(name, directory / "config.json")
+    path = directory / "config.json"
+    if not path.is_file():
+        raise NotFoundError(
+            f"{name} has no config.json.",
+            next_step="Pass a directory in the Hugging Face layout (save_pretrained writes it).",
+        )
+    config = _read_json(path, f"The config.json of {name}")
+    if not isinstance(config, dict):
+        raise InvalidInputError(
+            f"The config.json of {name} is not a JSON object.", next_step="Download or save the model again."
+        )
     return ModelSource(name, architecture_from_config(config), config, directory, revision)
 
 
@@ -119,24 +125,13 @@ def _shape_only(name: str, config: dict[str, Any]) -> ModelSource:
     return ModelSource(name, architecture_from_config(config), config, directory=None, revision=None)
 
 
-def _read_config(name: str, path: Path) -> dict[str, Any]:
-    if not path.is_file():
-        raise NotFoundError(
-            f"{name} has no config.json.",
-            next_step="Pass a directory in the Hugging Face layout (save_pretrained writes it).",
-        )
+def _read_json(path: Path, what: str) -> Any:
     try:
-        config = json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InvalidInputError(
-            f"The config.json of {name} cannot be read: {error}",
-            next_step="Download or save the model again.",
+            f"{what} cannot be read: {error}", next_step="Download or save the model again."
         ) from error
-    if not isinstance(config, dict):
-        raise InvalidInputError(
-            f"The config.json of {name} is not a JSON object.", next_step="Download or save the model again."
-        )
-    return config
 
 
 def _refuse_revision(section: ModelSection, reason: str) -> None:
@@ -240,8 +235,10 @@ def stop_token_ids(source: ModelSource, encoder: TraceEncoder) -> frozenset[int]
     tokenizer = encoder.tokenizer
     candidates = [encoder.end_of_turn_id, tokenizer.token_id(tokenizer.named_tokens.get("eos_token", ""))]
     candidates += _ends_in(source.config)
-    if source.directory is not None:
-        candidates += _ends_in(_read_object(source.directory / "generation_config.json"))
+    path = source.directory / "generation_config.json" if source.directory is not None else None
+    if path is not None and path.is_file():
+        settings = _read_json(path, str(path))
+        candidates += _ends_in(settings) if isinstance(settings, dict) else []
     return frozenset(token_id for token_id in candidates if token_id is not None)
 
 
@@ -249,18 +246,6 @@ def _ends_in(config: Mapping[str, Any]) -> Iterator[int]:
     """`eos_token_id` is a number or a list of them."""
     value = config.get("eos_token_id")
     yield from (end for end in (value if isinstance(value, list) else [value]) if isinstance(end, int))
-
-
-def _read_object(path: Path) -> Mapping[str, Any]:
-    if not path.is_file():
-        return {}
-    try:
-        settings = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise InvalidInputError(
-            f"{path} cannot be read: {error}", next_step="Download or save the model again."
-        ) from error
-    return settings if isinstance(settings, dict) else {}
 
 
 _CHUNK_BYTES = 1 << 22

@@ -49,112 +49,6 @@ CacheIndex: TypeAlias = tuple[Array, ...]
 """Index of a layer in its LayerCache: `(i,)` in a stack, `()` when the layer has its own."""
 
 
-def empty_cache(
-    architecture: Architecture,
-    batch_size: int,
-    num_slots: int,
-    dtype: DTypeLike,
-    *,
-    is_list: bool,
-    has_transposed_keys: bool = False,
-) -> Cache:
-    """A cache of zeros."""
-    shape = (batch_size, architecture.num_kv_heads, num_slots, architecture.head_dim)
-
-    def zeros(*leading: int) -> LayerCache:
-        values = jnp.zeros((*leading, *shape), dtype)
-        return LayerCache(jnp.zeros_like(values.mT if has_transposed_keys else values), values)
-
-    return [zeros() for _ in range(architecture.num_layers)] if is_list else zeros(architecture.num_layers)
-
-
-def write_tokens(
-    cache: LayerCache,
-    index: CacheIndex,
-    keys: Array,
-    values: Array,
-    positions: Array,
-    *,
-    has_transposed_keys: bool = False,
-) -> LayerCache:
-    """Write one token per row: keys and values [B, K, H] at the slots `positions` [B]."""
-    # Index every leading axis: if one is left out, XLA transposes the whole cache on GPU.
-    rows, heads, dims = jnp.ogrid[tuple(slice(size) for size in keys.shape)]
-    slots = positions[:, None, None]
-    value_index = (*index, rows[..., 0], heads[..., 0], slots[..., 0])
-    key_index = (*index, rows, heads, dims, slots) if has_transposed_keys else value_index
-    return LayerCache(
-        cache.keys.at[key_index].set(keys, unique_indices=True),
-        cache.values.at[value_index].set(values, unique_indices=True),
-    )
-
-
-def write_prompts(
-    cache: LayerCache,
-    index: CacheIndex,
-    keys: Array,
-    values: Array,
-    rows: Array,
-    *,
-    has_transposed_keys: bool = False,
-) -> LayerCache:
-    """Overwrite rows with new prompts: keys and values [R, T, K, H] into the rows `rows` [R].
-
-    The rest of each row is cleared: a NaN left by the previous text would otherwise spread, since 0 * NaN is
-    NaN. A row number beyond the batch is ignored (padding of the prefill batch).
-    """
-    prompt_index, num_slots = (*index, rows), cache.values.shape[-2]
-    new_keys = _padded_heads(keys, num_slots)
-    return LayerCache(
-        cache.keys.at[prompt_index].set(new_keys.mT if has_transposed_keys else new_keys, mode="drop"),
-        cache.values.at[prompt_index].set(_padded_heads(values, num_slots), mode="drop"),
-    )
-
-
-def attend_to_cache(
-    q: Array,
-    cache: LayerCache,
-    index: CacheIndex,
-    positions: Array,
-    window: Array | int | None,
-    architecture: Architecture,
-    *,
-    has_transposed_keys: bool = False,
-) -> Array:
-    """Attention of the newest token of every row, [B, 1, N, H], to its row including itself.
-
-    Equal to `dense_attention` with one query, without the axes of length 1 that make it twice as slow on CPU.
-    """
-    keys, values = cache.keys[index], cache.values[index]
-    grouped = q.reshape(*keys.shape[:2], -1, architecture.head_dim)
-    product = "bkgh,bkhs->bkgs" if has_transposed_keys else "bkgh,bksh->bkgs"
-    scores = jnp.einsum(product, grouped, keys, preferred_element_type=jnp.float32)
-    scores *= architecture.attention_scale
-    if architecture.attention_softcap is not None:
-        scores = architecture.attention_softcap * jnp.tanh(scores / architecture.attention_softcap)
-    is_visible = _visible_slots(positions, window, values.shape[-2])
-    weights = jax.nn.softmax(jnp.where(is_visible[:, None, None], scores, -jnp.inf), axis=-1)
-    return jnp.einsum("bkgs,bksh->bkgh", weights.astype(values.dtype), values).reshape(q.shape)
-
-
-def _visible_slots(positions: Array, window: Array | int | None, num_slots: int) -> Array:
-    """Slots that the newest token attends to: bool [B, S]."""
-    distance = positions[:, None] - jnp.arange(num_slots)
-    return distance >= 0 if window is None else (distance >= 0) & (distance < window)
-
-
-def _padded_heads(heads: Array, num_slots: int) -> Array:
-    """[R, T, K, H] -> [R, K, S, H], zero-padded after the prompt."""
-    missing = num_slots - heads.shape[1]
-    return jnp.pad(heads.swapaxes(1, 2), ((0, 0), (0, 0), (0, missing), (0, 0)))
-
-
-_ApplyLayer: TypeAlias = Callable[
-    [Array, Layer, Array | int, LayerCache, CacheIndex], tuple[Array, LayerCache]
-]
-"""(hidden states, layer, window kind, cache, index in the cache) -> (hidden states, cache)"""
-
-
 class Weights(NamedTuple):
     """The weights of a model on the device."""
 
@@ -180,6 +74,85 @@ class Decoder:
     """Layout of the keys in the cache; see the module docstring."""
 
 
+def empty_cache(decoder: Decoder, batch_size: int, num_slots: int) -> Cache:
+    """A cache of zeros."""
+    architecture = decoder.architecture
+    shape = (batch_size, architecture.num_kv_heads, num_slots, architecture.head_dim)
+
+    def zeros(*leading: int) -> LayerCache:
+        values = jnp.zeros((*leading, *shape), decoder.dtype)
+        return LayerCache(jnp.zeros_like(values.mT if decoder.has_transposed_keys else values), values)
+
+    num_layers = architecture.num_layers
+    return [zeros() for _ in range(num_layers)] if decoder.unrolls_layers else zeros(num_layers)
+
+
+def _write_tokens(
+    decoder: Decoder, cache: LayerCache, index: CacheIndex, keys: Array, values: Array, positions: Array
+) -> LayerCache:
+    """Write one token per row: keys and values [B, K, H] at the slots `positions` [B]."""
+    # Index every leading axis: if one is left out, XLA transposes the whole cache on GPU.
+    rows, heads, dims = jnp.ogrid[tuple(slice(size) for size in keys.shape)]
+    slots = positions[:, None, None]
+    value_index = (*index, rows[..., 0], heads[..., 0], slots[..., 0])
+    key_index = (*index, rows, heads, dims, slots) if decoder.has_transposed_keys else value_index
+    return LayerCache(
+        cache.keys.at[key_index].set(keys, unique_indices=True),
+        cache.values.at[value_index].set(values, unique_indices=True),
+    )
+
+
+def _write_prompts(
+    decoder: Decoder, cache: LayerCache, index: CacheIndex, keys: Array, values: Array, rows: Array
+) -> LayerCache:
+    """Overwrite rows with new prompts: keys and values [R, T, K, H] into the rows `rows` [R].
+
+    The rest of each row is cleared: a NaN left by the previous text would otherwise spread, since 0 * NaN is
+    NaN. A row number beyond the batch is ignored (padding of the prefill batch).
+    """
+    # [R, T, K, H] -> [R, K, S, H]
+    missing = cache.values.shape[-2] - keys.shape[1]
+    keys, values = (
+        jnp.pad(heads.swapaxes(1, 2), ((0, 0), (0, 0), (0, missing), (0, 0))) for heads in (keys, values)
+    )
+    return LayerCache(
+        cache.keys.at[*index, rows].set(keys.mT if decoder.has_transposed_keys else keys, mode="drop"),
+        cache.values.at[*index, rows].set(values, mode="drop"),
+    )
+
+
+def _attend_to_cache(
+    decoder: Decoder,
+    q: Array,
+    cache: LayerCache,
+    index: CacheIndex,
+    positions: Array,
+    window: Array | int | None,
+) -> Array:
+    """Attention of the newest token of every row, [B, 1, N, H], to its row including itself.
+
+    Equal to `dense_attention` with one query, without the axes of length 1 that make it twice as slow on CPU.
+    """
+    architecture = decoder.architecture
+    keys, values = cache.keys[index], cache.values[index]
+    grouped = q.reshape(*keys.shape[:2], -1, architecture.head_dim)
+    product = "bkgh,bkhs->bkgs" if decoder.has_transposed_keys else "bkgh,bksh->bkgs"
+    scores = jnp.einsum(product, grouped, keys, preferred_element_type=jnp.float32)
+    scores *= architecture.attention_scale
+    if architecture.attention_softcap is not None:
+        scores = architecture.attention_softcap * jnp.tanh(scores / architecture.attention_softcap)
+    distance = positions[:, None] - jnp.arange(values.shape[-2])
+    is_visible = distance >= 0 if window is None else (distance >= 0) & (distance < window)
+    weights = jax.nn.softmax(jnp.where(is_visible[:, None, None], scores, -jnp.inf), axis=-1)
+    return jnp.einsum("bkgs,bksh->bkgh", weights.astype(values.dtype), values).reshape(q.shape)
+
+
+_ApplyLayer: TypeAlias = Callable[
+    [Array, Layer, Array | int, LayerCache, CacheIndex], tuple[Array, LayerCache]
+]
+"""(hidden states, layer, window kind, cache, index in the cache) -> (hidden states, cache)"""
+
+
 def slot_rotations(decoder: Decoder, num_slots: int) -> Rotation:
     """Rotary angles of every slot for each kind of layer: [kinds, 1, S, H/2]."""
     windows, _ = layer_kinds(decoder.architecture)
@@ -203,7 +176,7 @@ def prefill_cache(
         attended = attend(
             heads, segment_ids, architecture, windows=windows, kind=kind, kernel="dense", sharding=None
         )
-        cache = write_prompts(cache, index, *heads[1:], rows, has_transposed_keys=decoder.has_transposed_keys)
+        cache = _write_prompts(decoder, cache, index, *heads[1:], rows)
         return finish_layer(layer, x, attended), cache
 
     return _apply_layers(apply, decoder, weights, x, cache, kinds)[1]
@@ -227,13 +200,9 @@ def next_logits(
         x: Array, layer: Layer, kind: Array | int, cache: LayerCache, index: CacheIndex
     ) -> tuple[Array, LayerCache]:
         q, k, v = project_heads(layer, x, Rotation(rotations.cos[kind], rotations.sin[kind]))
-        turned = decoder.has_transposed_keys
-        cache = write_tokens(cache, index, k[:, 0], v[:, 0], positions, has_transposed_keys=turned)
+        cache = _write_tokens(decoder, cache, index, k[:, 0], v[:, 0], positions)
         window = window_of(windows, kind, cache.values.shape[-2])
-        attended = attend_to_cache(
-            q, cache, index, positions, window, architecture, has_transposed_keys=turned
-        )
-        return finish_layer(layer, x, attended), cache
+        return finish_layer(layer, x, _attend_to_cache(decoder, q, cache, index, positions, window)), cache
 
     x, cache = _apply_layers(apply, decoder, weights, x, cache, kinds)
     hidden = rms_norm(x[:, 0], weights.params["final_norm"], architecture)

@@ -5,7 +5,7 @@ however many rows it has. Several batches give each core its own rows. XLA split
 model over the cores by itself, and more batches would only read its weights from memory more often.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -34,10 +34,8 @@ from tunix_rt.engines.jax.generation.steps import (
     Rows,
     SamplingParams,
     decode,
-    decode_until_free,
     empty_rows,
     prefill,
-    prefill_sequentially,
 )
 from tunix_rt.engines.jax.model.decoder import output_embedding
 from tunix_rt.engines.jax.model.lora import adapter_scale
@@ -56,13 +54,8 @@ thread at a time."""
 
 # Two batches of two rows are no faster than one of four.
 _MIN_ROWS_PER_BATCH = 4
-# About the size of the cache of one core.
-_MAX_SMALL_MODEL_BYTES = 8 * 2**20
-
-
-def is_small_model(weight_bytes: int) -> bool:
-    """Whether XLA computes the products of this model on one core."""
-    return weight_bytes <= _MAX_SMALL_MODEL_BYTES
+MAX_SMALL_MODEL_BYTES = 8 * 2**20
+"""XLA computes the products of smaller models on one core. About the size of the cache of one core."""
 
 
 def num_batches(num_rows: int, num_cores: int | None = None) -> int:
@@ -121,118 +114,90 @@ class LoadedModel:
         )
 
     def batch(
-        self, decoding: Decoding, *, num_rows: int, num_slots: int, steps_per_sync: int = STEPS_PER_SYNC
+        self,
+        decoding: Decoding,
+        *,
+        num_rows: int,
+        num_slots: int,
+        steps_per_sync: int = STEPS_PER_SYNC,
+        prefills_sequentially: bool | None = None,
     ) -> Batch:
-        """An empty batch for prompts that arrive one by one, with `num_slots` tokens per row."""
-        return self._batch(
-            decoding, num_rows, num_slots, steps_per_sync, prefills_sequentially=self.is_single_cpu
+        """An empty batch with `num_slots` tokens per row.
+
+        Prompts that arrive one by one are prefilled sequentially on a single CPU, the default.
+        """
+        is_sequential = self.is_single_cpu if prefills_sequentially is None else prefills_sequentially
+        sampling = SamplingParams(decoding.temperature, decoding.top_p)
+        return Batch(
+            _JaxRows(self, sampling, num_rows, num_slots, steps_per_sync, is_sequential),
+            num_rows=num_rows,
+            stop_ids=self.stop_ids,
+            num_devices=self.num_devices,
+            prefills_sequentially=is_sequential,
         )
 
     def batches(self, decoding: Decoding, *, num_rows: int, num_slots: int) -> list[Batch]:
         """Empty batches for many prompts; on CPU, the rows of a small model are spread over the cores."""
-        is_small = self.is_single_cpu and is_small_model(self.weight_bytes)
+        is_small = self.is_single_cpu and self.weight_bytes <= MAX_SMALL_MODEL_BYTES
         count = num_batches(num_rows) if is_small else 1
-        num_steps = SMALL_MODEL_STEPS_PER_SYNC if is_small else STEPS_PER_SYNC
         return [
-            self._batch(decoding, num_rows // count, num_slots, num_steps, prefills_sequentially=is_small)
+            self.batch(
+                decoding,
+                num_rows=num_rows // count,
+                num_slots=num_slots,
+                steps_per_sync=SMALL_MODEL_STEPS_PER_SYNC if is_small else STEPS_PER_SYNC,
+                prefills_sequentially=is_small,
+            )
             for _ in range(count)
         ]
-
-    def _batch(
-        self,
-        decoding: Decoding,
-        num_rows: int,
-        num_slots: int,
-        num_steps: int,
-        *,
-        prefills_sequentially: bool,
-    ) -> Batch:
-        rows = _JaxRows(
-            self, SamplingParams.of(decoding), num_rows, num_slots, num_steps, prefills_sequentially
-        )
-        return Batch(
-            rows,
-            num_rows=num_rows,
-            stop_ids=self.stop_ids,
-            num_devices=self.num_devices,
-            prefills_sequentially=prefills_sequentially,
-        )
 
     def is_out_of_memory(self, error: RuntimeError) -> bool:
         """Whether the error says that a device has no memory left."""
         return is_out_of_memory(error) or _CPU_OUT_OF_MEMORY_MESSAGE in str(error)
 
 
+@dataclass(eq=False)
 class _JaxRows:
     """`DeviceRows` as a prefill and a decode program, compiled once each."""
 
-    def __init__(
-        self,
-        model: LoadedModel,
-        sampling: SamplingParams,
-        num_rows: int,
-        num_slots: int,
-        num_steps: int,
-        prefills_sequentially: bool,
-    ) -> None:
-        self._model = model
-        self._prefills_sequentially = prefills_sequentially
-        self._num_steps = num_steps
-        self._sampling = sampling
-        self._num_rows = num_rows
-        self._rows: Rows = empty_rows(model.decoder, model.mesh, num_rows, num_slots)
+    model: LoadedModel
+    sampling: SamplingParams
+    num_rows: int
+    num_slots: int
+    num_steps: int
+    prefills_sequentially: bool
+    rows: Rows = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.rows = empty_rows(self.model.decoder, self.model.mesh, self.num_rows, self.num_slots)
 
     def prefill(self, new: PrefillBatch, num_rows: int) -> None:
-        """Prefill free rows with new prompts."""
-        model = self._model
-        begun = DevicePrefillBatch(**self._padded(new, num_rows))
-        if self._prefills_sequentially:
-            num_new = np.int32(len(new.rows))
-            self._rows = prefill_sequentially(
-                model.decoder, model.mesh, model.weights, self._rows, begun, num_new
-            )
-        else:
-            self._rows = prefill(model.decoder, model.mesh, model.weights, self._rows, begun)
+        model, num_new = self.model, len(new.rows)
+        # Pad to the fixed size of the program; padding goes to a row that does not exist.
+        arrays: dict[str, Any] = {
+            name: np.concatenate([array, np.repeat(array[-1:], num_rows - num_new, axis=0)])
+            for name, array in new._asdict().items()
+        }
+        arrays["rows"][num_new:] = self.num_rows
+        padded = DevicePrefillBatch(**arrays)
+        count = np.int32(num_new) if self.prefills_sequentially else None
+        self.rows = prefill(model.decoder, model.mesh, model.weights, self.rows, padded, count)
 
     def advance(self, num_awaited: int) -> NDArray[Any]:
-        """Decode some more tokens of every row."""
-        model = self._model
-        if model.is_single_cpu:
-            self._rows, decoded = decode_until_free(
-                model.decoder,
-                model.mesh,
-                model.weights,
-                self._rows,
-                model.device_stop_ids,
-                np.int32(num_awaited),
-                sampling=self._sampling,
-                num_steps=self._num_steps,
-            )
-            tokens = np.asarray(decoded)
-            decoded_steps: NDArray[Any] = tokens[(tokens != IDLE).any(axis=1)]
-            return decoded_steps
-        self._rows, decoded = decode(
+        model = self.model
+        self.rows, decoded = decode(
             model.decoder,
             model.mesh,
             model.weights,
-            self._rows,
+            self.rows,
             model.device_stop_ids,
-            sampling=self._sampling,
-            num_steps=self._num_steps,
+            np.int32(num_awaited) if model.is_single_cpu else None,
+            sampling=self.sampling,
+            num_steps=self.num_steps,
         )
-        return np.asarray(decoded)
-
-    def _padded(self, new: PrefillBatch, num_rows: int) -> dict[str, Any]:
-        """Pad the prompts to the fixed size of the program; padding goes to a row that does not exist."""
-        num_missing = num_rows - len(new.rows)
-        if not num_missing:
-            return new._asdict()
-        arrays = {
-            name: np.concatenate([array, np.repeat(array[-1:], num_missing, axis=0)])
-            for name, array in new._asdict().items()
-        }
-        arrays["rows"][len(new.rows) :] = self._num_rows
-        return arrays
+        tokens = np.asarray(decoded)
+        decoded_steps: NDArray[Any] = tokens[(tokens != IDLE).any(axis=1)]
+        return decoded_steps
 
 
 JaxGenerator: TypeAlias = BatchGenerator[LoadedModel]
@@ -251,14 +216,26 @@ def open_generator(request: GeneratorRequest) -> JaxGenerator:
     device = choose_device(request.device)
     precision = precision_of(request, computes_bfloat16=device.platform != "cpu")
     mesh = make_mesh(ShardingSection(data=len(device.devices), fsdp=1), device.devices)
+    is_cpu = device.platform == "cpu"
     decoder = Decoder(
         source.architecture,
         jnp.dtype(precision),
         unrolls_layers=device.platform != "tpu",
-        has_transposed_keys=device.platform == "cpu",
+        has_transposed_keys=is_cpu,
     )
-    decoder, weights = _with_adapter(request, decoder, load_weights(request, source, precision, mesh), mesh)
-    model = LoadedModel(decoder, weights, mesh, stop_token_ids(source, encoder), device)
+    params, adapters = load_weights(request, source, precision, mesh), {}
+    if request.adapter is not None:
+        loaded, lora = load_adapters(request.adapter, source.architecture)
+        adapters = jax.device_put(loaded["layers"], replicated(mesh))
+        decoder = replace(decoder, adapter_scale=adapter_scale(lora))
+    if decoder.unrolls_layers:
+        shardings = jax.tree.map(lambda _: replicated(mesh), params)
+        layers = [shardings["layers"]] * source.architecture.num_layers
+        params = unstack(params, shardings | {"layers": layers})
+    head = transposed_head(params, source.architecture) if is_cpu else None
+    model = LoadedModel(
+        decoder, Weights(params, adapters, head), mesh, stop_token_ids(source, encoder), device
+    )
     return BatchGenerator(model, encoder, source, str(device), precision)
 
 
@@ -278,28 +255,6 @@ def load_weights(
     return load_params(source.directory, architecture, precision, shardings)
 
 
-def _with_adapter(
-    request: GeneratorRequest, decoder: Decoder, params: Params, mesh: Mesh
-) -> tuple[Decoder, Weights]:
-    """The decoder with the adapter, if any, and the weights in the layout that it computes with."""
-    adapters: Params = {}
-    if request.adapter is not None:
-        loaded, lora = load_adapters(request.adapter, decoder.architecture)
-        adapters = jax.device_put(loaded["layers"], replicated(mesh))
-        decoder = replace(decoder, adapter_scale=adapter_scale(lora))
-    if decoder.unrolls_layers:
-        params = _with_layer_list(params, decoder.architecture.num_layers, mesh)
-    is_cpu = mesh.devices.flat[0].platform == "cpu"
-    return decoder, Weights(
-        params, adapters, transposed_head(params, decoder.architecture) if is_cpu else None
-    )
-
-
 def transposed_head(params: Params, architecture: Architecture) -> Array:
     """A copy of the output embedding as [D, V]."""
     return jnp.array(output_embedding(params, architecture).T)
-
-
-def _with_layer_list(params: Params, num_layers: int, mesh: Mesh) -> Params:
-    shardings = jax.tree.map(lambda _: replicated(mesh), params)
-    return unstack(params, shardings | {"layers": [shardings["layers"]] * num_layers})

@@ -26,7 +26,6 @@ from tunix_rt.engines.jax.generation.decoder import (
 from tunix_rt.engines.jax.model.decoder import Rotation
 from tunix_rt.engines.jax.sharding import ROW_AXES, replicated
 from tunix_rt.engines.jax.training.state import matrix_precision
-from tunix_rt.engines.types import Decoding
 
 _ONE_AS_BITS = 0x3F800000
 _NUM_HALVINGS = 31
@@ -34,15 +33,10 @@ _NUM_HALVINGS = 31
 
 @dataclass(frozen=True)
 class SamplingParams:
-    """How tokens are sampled. Hashable: a static argument of jit."""
+    """The decoding options that one step needs. Hashable: a static argument of jit."""
 
     temperature: float
     top_p: float
-
-    @classmethod
-    def of(cls, decoding: Decoding) -> "SamplingParams":
-        """The decoding options that one step needs."""
-        return cls(decoding.temperature, decoding.top_p)
 
 
 def sample_tokens(sampling: SamplingParams, logits: Array, keys: Array, positions: Array) -> Array:
@@ -60,13 +54,13 @@ def sample_tokens(sampling: SamplingParams, logits: Array, keys: Array, position
     scaled = (logits - logits.max(axis=-1, keepdims=True)) / sampling.temperature
     if sampling.top_p < 1:
         scaled = jnp.where(is_in_nucleus(jax.nn.softmax(scaled), sampling.top_p), scaled, -jnp.inf)
-    noise = jax.vmap(_noise, (0, 0, None))(keys, positions, logits.shape[-1])
-    return _fast_argmax(scaled + noise)
 
+    def row_noise(key: Array, position: Array) -> Array:
+        position_key = jax.random.fold_in(jax.random.wrap_key_data(key), position)
+        return jax.random.gumbel(position_key, logits.shape[-1:])
 
-def are_finite(logits: Array) -> Array:
-    """Whether every logit of a row is a finite number: [B, V] -> bool [B]."""
-    return jnp.isfinite(logits.max(axis=-1)) & jnp.isfinite(logits.min(axis=-1))
+    # The argmax of log-probabilities plus Gumbel noise is a sample of the distribution.
+    return _fast_argmax(scaled + jax.vmap(row_noise)(keys, positions))
 
 
 def is_in_nucleus(probabilities: Array, top_p: float) -> Array:
@@ -90,11 +84,6 @@ def is_in_nucleus(probabilities: Array, top_p: float) -> Array:
     least, _ = jax.lax.fori_loop(0, _NUM_HALVINGS, halve, (lowest, lowest + _ONE_AS_BITS + 1))
     is_in: Array = bits >= least
     return is_in
-
-
-def _noise(key: Array, position: Array, num_tokens: int) -> Array:
-    """Gumbel noise [V]: the argmax of log-probabilities plus this noise is a sample of the distribution."""
-    return jax.random.gumbel(jax.random.fold_in(jax.random.wrap_key_data(key), position), (num_tokens,))
 
 
 def _fast_argmax(scores: Array) -> Array:
@@ -138,34 +127,29 @@ class DevicePrefillBatch(NamedTuple):
 @partial(jax.jit, static_argnames=("decoder", "mesh", "batch_size", "num_slots"))
 def empty_rows(decoder: Decoder, mesh: Mesh, batch_size: int, num_slots: int) -> Rows:
     """A batch with no active rows, sharded over the devices."""
-    cache = empty_cache(
-        decoder.architecture,
-        batch_size,
-        num_slots,
-        decoder.dtype,
-        is_list=decoder.unrolls_layers,
-        has_transposed_keys=decoder.has_transposed_keys,
-    )
+    cache = empty_cache(decoder, batch_size, num_slots)
     numbers, keys = jnp.zeros(batch_size, jnp.int32), jnp.zeros((batch_size, 2), jnp.uint32)
     rotations = slot_rotations(decoder, num_slots)
     return _shard_rows(decoder, mesh, Rows(cache, numbers, numbers, numbers, numbers > 0, keys, rotations))
 
 
 @partial(jax.jit, static_argnames=("decoder", "mesh"), donate_argnames="rows")
-def prefill(decoder: Decoder, mesh: Mesh, weights: Weights, rows: Rows, new: DevicePrefillBatch) -> Rows:
-    """Prefill free rows with new prompts."""
-    new = DevicePrefillBatch(*jax.lax.with_sharding_constraint(tuple(new), _row_sharding(mesh)))
-    return _shard_rows(decoder, mesh, _prefill(decoder, weights, rows, new))
-
-
-@partial(jax.jit, static_argnames=("decoder", "mesh"), donate_argnames="rows")
-def prefill_sequentially(
-    decoder: Decoder, mesh: Mesh, weights: Weights, rows: Rows, new: DevicePrefillBatch, num_new: Array
+def prefill(
+    decoder: Decoder,
+    mesh: Mesh,
+    weights: Weights,
+    rows: Rows,
+    new: DevicePrefillBatch,
+    num_new: Array | None = None,
 ) -> Rows:
-    """Prefill the first `num_new` prompts one after the other.
+    """Prefill free rows with new prompts; given `num_new`, with that many of them, one after the other.
 
-    For CPUs: one prompt keeps a core busy, and a padding prompt would cost as much as a real one.
+    One after the other is for CPUs: one prompt keeps a core busy, and a padding prompt would cost as much as
+    a real one.
     """
+    if num_new is None:
+        new = DevicePrefillBatch(*jax.lax.with_sharding_constraint(tuple(new), _row_sharding(mesh)))
+        return _shard_rows(decoder, mesh, _prefill(decoder, weights, rows, new))
 
     def prefill_next(number: Array, rows: Rows) -> Rows:
         one = DevicePrefillBatch(*(jax.lax.dynamic_slice_in_dim(numbers, number, 1) for numbers in new))
@@ -181,35 +165,20 @@ def decode(
     weights: Weights,
     rows: Rows,
     stop_ids: Array,
+    num_awaited: Array | None,
     *,
     sampling: SamplingParams,
     num_steps: int,
 ) -> tuple[Rows, Array]:
-    """Decode `num_steps` tokens of every row, int32 [num_steps, B]; IDLE or NOT_FINITE if there is none."""
+    """Decode `num_steps` tokens of every row, int32 [num_steps, B]; IDLE or NOT_FINITE if there is none.
 
-    def decode_one(rows: Rows, _: None) -> tuple[Rows, Array]:
-        return _decode_step(decoder, weights, rows, stop_ids, sampling)
-
-    rows, decoded = jax.lax.scan(decode_one, rows, length=num_steps)
-    return _shard_rows(decoder, mesh, rows), decoded
-
-
-@partial(jax.jit, static_argnames=("decoder", "mesh", "sampling", "num_steps"), donate_argnames="rows")
-def decode_until_free(
-    decoder: Decoder,
-    mesh: Mesh,
-    weights: Weights,
-    rows: Rows,
-    stop_ids: Array,
-    num_awaited: Array,
-    *,
-    sampling: SamplingParams,
-    num_steps: int,
-) -> tuple[Rows, Array]:
-    """Decode until `num_awaited` rows are free; steps that did not run hold IDLE in all rows.
-
+    Given `num_awaited`, decode until that many rows are free; steps that did not run hold IDLE in all rows.
     For CPUs: any other device would have to report to its host before every token whether to continue.
     """
+    decode_rows = partial(_decode_step, decoder, weights, stop_ids, sampling)
+    if num_awaited is None:
+        rows, decoded = jax.lax.scan(lambda rows, _: decode_rows(rows), rows, length=num_steps)
+        return _shard_rows(decoder, mesh, rows), decoded
 
     def should_continue(state: tuple[Array, Rows, Array]) -> Array:
         step, rows, _ = state
@@ -217,7 +186,7 @@ def decode_until_free(
 
     def decode_one(state: tuple[Array, Rows, Array]) -> tuple[Array, Rows, Array]:
         step, rows, decoded = state
-        rows, tokens = _decode_step(decoder, weights, rows, stop_ids, sampling)
+        rows, tokens = decode_rows(rows)
         return step + 1, rows, jax.lax.dynamic_update_index_in_dim(decoded, tokens, step, axis=0)
 
     idle = jnp.full((num_steps, len(rows.tokens)), IDLE, jnp.int32)
@@ -228,26 +197,22 @@ def decode_until_free(
 def _prefill(decoder: Decoder, weights: Weights, rows: Rows, new: DevicePrefillBatch) -> Rows:
     with matrix_precision(decoder.dtype):
         cache = prefill_cache(decoder, weights, rows.cache, new.prompts, new.rows, rows.rotations)
-    where = new.rows
-    return Rows(
-        cache,
-        rows.tokens.at[where].set(new.tokens, mode="drop"),
-        rows.positions.at[where].set(new.positions, mode="drop"),
-        rows.lengths.at[where].set(new.lengths, mode="drop"),
-        rows.is_active.at[where].set(True, mode="drop"),
-        rows.keys.at[where].set(new.keys, mode="drop"),
-        rows.rotations,
-    )
+    started = {
+        name: getattr(rows, name).at[new.rows].set(getattr(new, name), mode="drop")
+        for name in ("tokens", "positions", "lengths", "keys")
+    }
+    is_active = rows.is_active.at[new.rows].set(True, mode="drop")
+    return rows._replace(cache=cache, is_active=is_active, **started)
 
 
 def _decode_step(
-    decoder: Decoder, weights: Weights, rows: Rows, stop_ids: Array, sampling: SamplingParams
+    decoder: Decoder, weights: Weights, stop_ids: Array, sampling: SamplingParams, rows: Rows
 ) -> tuple[Rows, Array]:
     with matrix_precision(decoder.dtype):
         logits, cache = next_logits(decoder, weights, rows.cache, rows.tokens, rows.positions, rows.rotations)
     positions = rows.positions + 1
     sampled = sample_tokens(sampling, logits, rows.keys, positions)
-    is_finite = are_finite(logits)
+    is_finite = jnp.isfinite(logits.max(axis=-1)) & jnp.isfinite(logits.min(axis=-1))
     is_active = rows.is_active & is_finite & ~jnp.isin(sampled, stop_ids) & (positions + 1 < rows.lengths)
     tokens = jnp.where(rows.is_active, jnp.where(is_finite, sampled, NOT_FINITE), IDLE)
     after = rows._replace(

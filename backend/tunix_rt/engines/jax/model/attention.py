@@ -10,8 +10,9 @@ them. Padding is segment 0 and attends only to padding, so that no row of the so
                                        . . . . _
 """
 
+from collections.abc import Callable
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -24,6 +25,7 @@ from tunix_rt.engines.weights.architecture import Architecture
 
 # Blocks of 512 use the matrix unit well and, with a head dimension of 256, fit into VMEM.
 _BLOCK_SIZES = (512, 384, 256, 128)
+_BLOCKS = ("block_q", "block_kv", "block_q_dkv", "block_kv_dkv", "block_q_dq", "block_kv_dq")
 _HEADS_AXIS = "tensor"
 Windows: TypeAlias = tuple[int | None, ...]
 """Attention window of each kind of layer in tokens, including the token itself; None: unlimited."""
@@ -139,7 +141,25 @@ def splash_attention(
             device of the mesh gets its rows and heads explicitly.
         interpret: Emulate the kernel, for tests without a TPU.
     """
-    attend = partial(_splash_on_one_device, scale=scale, window=window, softcap=softcap, interpret=interpret)
+    row_length = q.shape[1]
+    mask: splash.Mask = splash.CausalMask((row_length, row_length))
+    if window is not None:
+        mask = splash.LocalMask((row_length, row_length), window_size=(window - 1, 0), offset=0)
+    size = next(size for size in _BLOCK_SIZES if row_length % size == 0)
+    block_sizes: dict[str, Any] = dict.fromkeys(_BLOCKS, size)
+
+    def attend(q: Array, k: Array, v: Array, segment_ids: Array) -> Array:
+        kernel = splash.make_splash_mha_single_device(
+            splash.MultiHeadMask([mask] * q.shape[2]),
+            block_sizes=splash.BlockSizes(**block_sizes),
+            attn_logits_soft_cap=softcap,
+            interpret=interpret,
+        )
+        scaled = (q.astype(jnp.float32) * scale).astype(q.dtype)
+        heads_first = [jnp.swapaxes(heads, 1, 2) for heads in (scaled, k, v)]
+        attended: Array = jax.vmap(kernel)(*heads_first, splash.SegmentIds(segment_ids, segment_ids))
+        return jnp.swapaxes(attended, 1, 2)
+
     if sharding is None or sharding.mesh.size == 1:
         return attend(q, k, v, segment_ids)
     rows = sharding.spec[0]
@@ -147,55 +167,11 @@ def splash_attention(
     has_shared_keys = k.shape[2] % sharding.mesh.shape[_HEADS_AXIS] != 0
     key_spec = PartitionSpec(rows) if has_shared_keys else query_spec
     # check_vma: JAX cannot infer over which mesh axes the outputs of a kernel vary.
-    mapped = jax.shard_map(
+    mapped: Callable[..., Array] = jax.shard_map(
         attend,
         mesh=sharding.mesh,
         in_specs=(query_spec, key_spec, key_spec, PartitionSpec(rows)),
         out_specs=query_spec,
         check_vma=False,
     )
-    attended: Array = mapped(q, k, v, segment_ids)
-    return attended
-
-
-def _splash_on_one_device(
-    q: Array,
-    k: Array,
-    v: Array,
-    segment_ids: Array,
-    *,
-    scale: float,
-    window: int | None,
-    softcap: float | None,
-    interpret: bool,
-) -> Array:
-    _, row_length, num_heads, _ = q.shape
-    kernel = splash.make_splash_mha_single_device(
-        splash.MultiHeadMask([_mask(row_length, window)] * num_heads),
-        block_sizes=_block_sizes(row_length),
-        attn_logits_soft_cap=softcap,
-        interpret=interpret,
-    )
-    scaled = (q.astype(jnp.float32) * scale).astype(q.dtype)
-    heads_first = [jnp.swapaxes(heads, 1, 2) for heads in (scaled, k, v)]
-    attended: Array = jax.vmap(kernel)(*heads_first, splash.SegmentIds(segment_ids, segment_ids))
-    return jnp.swapaxes(attended, 1, 2)
-
-
-def _mask(row_length: int, window: int | None) -> splash.Mask:
-    shape = (row_length, row_length)
-    if window is None:
-        return splash.CausalMask(shape)
-    return splash.LocalMask(shape, window_size=(window - 1, 0), offset=0)
-
-
-def _block_sizes(row_length: int) -> splash.BlockSizes:
-    size = next(size for size in _BLOCK_SIZES if row_length % size == 0)
-    return splash.BlockSizes(
-        block_q=size,
-        block_kv=size,
-        block_q_dkv=size,
-        block_kv_dkv=size,
-        block_q_dq=size,
-        block_kv_dq=size,
-    )
+    return mapped(q, k, v, segment_ids)

@@ -28,7 +28,7 @@ from tunix_rt.engines.jax.model.attention import Windows, attend
 from tunix_rt.engines.jax.model.lora import project
 from tunix_rt.engines.jax.model.params import Params
 from tunix_rt.engines.planning.kernels import Kernel
-from tunix_rt.engines.weights.architecture import Architecture, RopeScaling
+from tunix_rt.engines.weights.architecture import Architecture
 from tunix_rt.recipes.types import Remat
 
 
@@ -54,19 +54,12 @@ def rotate(x: Array, by: Rotation) -> Array:
 
 def frequencies(architecture: Architecture, *, has_window: bool) -> NDArray[np.float32]:
     """Rotary frequencies of a layer with or without a window, in radians per position: [H/2]."""
-    if has_window and architecture.local_rope_theta is not None:
-        return _base_frequencies(architecture.local_rope_theta, architecture.head_dim)
-    unscaled = _base_frequencies(architecture.rope_theta, architecture.head_dim)
-    return _scale_frequencies(unscaled, architecture.rope_scaling)
-
-
-def _base_frequencies(theta: float, head_dim: int) -> NDArray[np.float32]:
-    exponents = np.arange(0, head_dim, 2, dtype=np.float32) / np.float32(head_dim)
-    return (1.0 / np.float32(theta) ** exponents).astype(np.float32)
-
-
-def _scale_frequencies(unscaled: NDArray[np.float32], scaling: RopeScaling | None) -> NDArray[np.float32]:
-    if scaling is None:
+    is_local = has_window and architecture.local_rope_theta is not None
+    theta = np.float32(architecture.local_rope_theta if is_local else architecture.rope_theta)
+    exponents = np.arange(0, architecture.head_dim, 2, dtype=np.float32) / np.float32(architecture.head_dim)
+    unscaled: NDArray[np.float32] = (1.0 / theta**exponents).astype(np.float32)
+    scaling = architecture.rope_scaling
+    if is_local or scaling is None:
         return unscaled
     slow: NDArray[np.float32] = unscaled / np.float32(scaling.factor)
     if scaling.kind == "linear":
@@ -96,13 +89,16 @@ class Layer:
 
     def project(self, name: str, x: Array) -> Array:
         """Multiply x by the matrix `name`, with its adapter if it has one."""
+        key = self.dropout_key
+        if key is not None and name in self.adapters:
+            key = jax.random.fold_in(key, sorted(self.adapters).index(name))
         product = project(
             x,
             self.weights[name],
             self.adapters.get(name),
             scale=self.adapter_scale,
             dropout=self.adapter_dropout,
-            dropout_key=self._dropout_key(name),
+            dropout_key=key,
         )
         named: Array = checkpoint_name(product, PRODUCT)
         return named
@@ -110,11 +106,6 @@ class Layer:
     def norm(self, name: str, x: Array) -> Array:
         """RMS norm with the weight `name`."""
         return rms_norm(x, self.weights[name], self.architecture)
-
-    def _dropout_key(self, name: str) -> Array | None:
-        if self.dropout_key is None or name not in self.adapters:
-            return None
-        return jax.random.fold_in(self.dropout_key, sorted(self.adapters).index(name))
 
 
 def rms_norm(x: Array, weight: Array, architecture: Architecture) -> Array:
@@ -128,7 +119,8 @@ def rms_norm(x: Array, weight: Array, architecture: Architecture) -> Array:
 def project_heads(layer: Layer, x: Array, by: Rotation) -> tuple[Array, Array, Array]:
     """Queries, keys and values of x, rotated: [B, T, D] -> [B, T, N, H], [B, T, K, H], [B, T, K, H]."""
     normed = layer.norm("attention_norm", x)
-    q, k, v = (_split_heads(layer.project(name, normed), layer.architecture) for name in ("q", "k", "v"))
+    heads_shape = (*x.shape[:2], -1, layer.architecture.head_dim)
+    q, k, v = (layer.project(name, normed).reshape(heads_shape) for name in ("q", "k", "v"))
     if layer.architecture.has_qk_norm:
         q, k = layer.norm("q_norm", q), layer.norm("k_norm", k)
     return rotate(q, by), rotate(k, by), v
@@ -139,19 +131,12 @@ def finish_layer(layer: Layer, x: Array, attended: Array) -> Array:
     has_post_norms = layer.architecture.has_post_norms
     attention = layer.project("o", attended.reshape(*attended.shape[:2], -1))
     x = x + (layer.norm("post_attention_norm", attention) if has_post_norms else attention)
-    mlp = _mlp(layer, layer.norm("mlp_norm", x))
+    normed = layer.norm("mlp_norm", x)
+    gate, up = layer.project("gate", normed), layer.project("up", normed)
+    is_gelu = layer.architecture.activation == "gelu_tanh"
+    activated = jax.nn.gelu(gate, approximate=True) if is_gelu else jax.nn.silu(gate)
+    mlp = layer.project("down", activated * up)
     return x + (layer.norm("post_mlp_norm", mlp) if has_post_norms else mlp)
-
-
-def _split_heads(x: Array, architecture: Architecture) -> Array:
-    return x.reshape(*x.shape[:2], -1, architecture.head_dim)
-
-
-def _mlp(layer: Layer, x: Array) -> Array:
-    gate, up = layer.project("gate", x), layer.project("up", x)
-    if layer.architecture.activation == "gelu_tanh":
-        return layer.project("down", jax.nn.gelu(gate, approximate=True) * up)
-    return layer.project("down", jax.nn.silu(gate) * up)
 
 
 _Weights: TypeAlias = tuple[Params, Params, Array | None]
@@ -239,17 +224,6 @@ def output_embedding(params: Params, architecture: Architecture) -> Array:
     """The matrix [V, D] that turns hidden states into logits."""
     head: Array = params["embedding" if architecture.is_embedding_tied else "head"]
     return head
-
-
-def logits(
-    params: Params,
-    adapters: Params | None,
-    architecture: Architecture,
-    inputs: Inputs,
-    options: ForwardOptions,
-) -> Array:
-    """All logits, float32 [B, T, V], for tests; training never materialises them."""
-    return head_logits(params, architecture, hidden_states(params, adapters, architecture, inputs, options))
 
 
 def head_logits(params: Params, architecture: Architecture, hidden: Array) -> Array:

@@ -14,7 +14,6 @@ import jax.numpy as jnp
 from jax import Array
 from jax.typing import DTypeLike
 
-from tunix_rt.engines.jax.model.params import Params
 from tunix_rt.engines.jax.model.quantization import QuantizedMatrix, plain_matrix
 from tunix_rt.engines.weights.architecture import Architecture
 from tunix_rt.recipes.types import LoraSection
@@ -70,22 +69,15 @@ def _matmul_forward(x: jax.Array, weight: Any) -> tuple[jax.Array, tuple[jax.Arr
 
 def _matmul_backward(saved: tuple[jax.Array, Any], grad: jax.Array) -> tuple[jax.Array, jax.Array | None]:
     x, weight = saved
-    x_grad = grad @ _plain_behind_barrier(weight, grad.dtype).T
+    # Behind an optimization barrier: in unrolled layers, the compiler would otherwise reuse the conversion of
+    # the forward pass, and keep its result until the backward pass.
+    is_plain = isinstance(weight, jax.Array) and weight.dtype == grad.dtype
+    plain = weight if is_plain else plain_matrix(jax.lax.optimization_barrier(weight), grad.dtype)
+    x_grad = grad @ plain.T
     if isinstance(weight, QuantizedMatrix):
         return x_grad, None
     weight_grad = jnp.einsum("...i,...o->io", x, grad, preferred_element_type=jnp.float32)
     return x_grad, weight_grad.astype(weight.dtype)
-
-
-def _plain_behind_barrier(weight: jax.Array | QuantizedMatrix, dtype: DTypeLike) -> jax.Array:
-    """The plain matrix behind an optimization barrier.
-
-    In unrolled layers, the compiler would otherwise reuse the conversion of the forward pass, and keep its
-    result until the backward pass.
-    """
-    if isinstance(weight, jax.Array) and weight.dtype == dtype:
-        return weight
-    return plain_matrix(jax.lax.optimization_barrier(weight), dtype)
 
 
 matmul.defvjp(_matmul_forward, _matmul_backward)
@@ -122,34 +114,7 @@ def abstract_adapters(architecture: Architecture, lora: LoraSection) -> Adapters
     return adapters
 
 
-def merge(params: Params, adapters: Adapters, scale: float) -> Params:
-    """The whole model with its adapters added: summed in float32, rounded once to the embedding's dtype.
-
-    Quantised matrices are returned as plain ones.
-    """
-    dtype = params["embedding"].dtype
-    layers = {
-        name: _merge_stack(weight, adapters["layers"].get(name), scale, dtype)
-        for name, weight in params["layers"].items()
-    }
-    return params | {"layers": layers}
-
-
 def merge_matrix(weight: Array | QuantizedMatrix, adapter: Adapter, scale: float, dtype: DTypeLike) -> Array:
     """One matrix [in, out] with its adapter added."""
     update = jnp.matmul(adapter["a"], adapter["b"], precision=jax.lax.Precision.HIGHEST)
     return (plain_matrix(weight, jnp.float32) + scale * update).astype(dtype)
-
-
-def _merge_stack(
-    weights: Array | QuantizedMatrix, adapters: Adapter | None, scale: float, dtype: DTypeLike
-) -> Array:
-    """Merge a stack of matrices layer by layer, so that a float32 copy of only one layer exists at a time."""
-    if adapters is None:
-        return plain_matrix(weights, dtype)
-
-    def merge_layer(layer: tuple[Array | QuantizedMatrix, Adapter]) -> Array:
-        return merge_matrix(*layer, scale, dtype)
-
-    merged: Array = jax.lax.map(merge_layer, (weights, adapters))
-    return merged

@@ -67,20 +67,17 @@ def unstack(params: Params, shardings: Params) -> Params:
     """
     leaves, structure = jax.tree.flatten(params["layers"])
     by_leaf = zip(*(jax.tree.leaves(layer) for layer in shardings["layers"]), strict=True)
-    split = [_split_stack(leaf, list(targets)) for leaf, targets in zip(leaves, by_leaf, strict=True)]
+    split = []
+    for leaf, targets in zip(leaves, by_leaf, strict=True):
+        stack = jnp.asarray(leaf)
+        split_stack = jax.jit(lambda stack: list(stack), out_shardings=list(targets))
+        split.append(jax.block_until_ready(split_stack(stack)))
+        stack.delete()
     layers = [jax.tree.unflatten(structure, layer) for layer in zip(*split, strict=True)]
     rest = {
         name: jax.device_put(value, shardings[name]) for name, value in params.items() if name != "layers"
     }
     return rest | {"layers": layers}
-
-
-def _split_stack(stack: Array, shardings: list[Any]) -> list[Array]:
-    stack = jnp.asarray(stack)
-    parts: list[Array] = jax.jit(lambda leaf: list(leaf), out_shardings=shardings)(stack)
-    jax.block_until_ready(parts)
-    stack.delete()
-    return parts
 
 
 class RandomKeys(NamedTuple):

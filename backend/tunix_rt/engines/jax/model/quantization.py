@@ -119,8 +119,8 @@ def _codes_and_scales(
         codes = _nf4_codes(ratios) if format == "nf4" else jnp.round(ratios).astype(jnp.int8)
         return codes.reshape(-1, num_outputs), scales
 
-    codes, scales = jax.lax.map(quantize_layer, weight)
-    return codes, scales
+    mapped: tuple[jax.Array, jax.Array] = jax.lax.map(quantize_layer, weight)
+    return mapped
 
 
 def _nf4_codes(ratios: jax.Array) -> jax.Array:
@@ -140,18 +140,14 @@ def dequantize(matrix: QuantizedMatrix, dtype: DTypeLike) -> jax.Array:
     """The values of a quantised matrix, [..., in, out]."""
     *leading, num_blocks, num_outputs = matrix.scales.shape
     blocked_codes = matrix.codes.reshape(*leading, num_blocks, -1, num_outputs)
-    levels = _nf4_levels(blocked_codes) if matrix.format == "nf4" else blocked_codes.astype(jnp.float32)
+    if matrix.format == "int8":
+        levels = blocked_codes.astype(jnp.float32)
+    else:
+        # A byte holds weight i of its block in the low half and weight i + block_size / 2 in the high half,
+        # so that unpacking concatenates two tiles instead of interleaving them.
+        codes = jnp.concatenate([blocked_codes & 15, blocked_codes >> 4], axis=-2)
+        levels = _select_level(codes, NF4_LEVELS)
     return (levels * matrix.scales[..., None, :]).reshape(matrix.shape).astype(dtype)
-
-
-def _nf4_levels(packed: jax.Array) -> jax.Array:
-    """[..., block_size / 2, out] bytes to [..., block_size, out] levels.
-
-    A byte holds weight i of its block in the low half and weight i + block_size / 2 in the high half, so that
-    unpacking concatenates two tiles instead of interleaving them.
-    """
-    codes = jnp.concatenate([packed & 15, packed >> 4], axis=-2)
-    return _select_level(codes, NF4_LEVELS)
 
 
 def _select_level(codes: jax.Array, levels: tuple[float, ...]) -> jax.Array:

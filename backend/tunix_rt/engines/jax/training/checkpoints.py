@@ -10,7 +10,7 @@ devices and do not depend on the sharding of the arrays.
 import inspect
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from glob import has_magic
@@ -107,7 +107,8 @@ class Checkpoints:
             record=ocp.args.JsonSave(record.model_dump(mode="json")),
         )
         self.wait()
-        require_disk_space(self.directory, _num_bytes(state))
+        shards = (shard for leaf in jax.tree.leaves(state) for shard in leaf.addressable_shards)
+        require_disk_space(self.directory, sum(shard.data.nbytes for shard in shards))
         with _explain_write_errors(self.directory):
             self._manager.save(record.step, args=items, force=True)
 
@@ -136,10 +137,12 @@ class Checkpoints:
             ConflictError: The checkpoint belongs to another run.
             DamagedError: The checkpoint is damaged and must not be used.
         """
-        record = self._read_record(step)
+        try:
+            record = CheckpointRecord.model_validate(self._read(step, record=ocp.args.JsonRestore()))
+        except ValidationError as error:
+            raise DamagedError("its record cannot be read") from error
         record.identity.require_same(identity)
-        target = ocp.args.Composite(state=ocp.args.StandardRestore(_leaves_by_name(self._abstract)))
-        leaves = self._read_or_damaged(lambda: self._manager.restore(step, args=target)["state"])
+        leaves = self._read(step, state=ocp.args.StandardRestore(_leaves_by_name(self._abstract)))
         tree = jax.tree.structure(self._abstract)
         state = jax.tree.unflatten(tree, [leaves[name] for name in _names(self._abstract)])
         changed = [name for name, value in checksums(state).items() if record.checksums.get(name) != value]
@@ -161,17 +164,11 @@ class Checkpoints:
         if jax.process_index() == 0:
             shutil.rmtree(self.directory / _DROPPED_DIR, ignore_errors=True)
 
-    def _read_record(self, step: int) -> CheckpointRecord:
-        target = ocp.args.Composite(record=ocp.args.JsonRestore())
-        values = self._read_or_damaged(lambda: self._manager.restore(step, args=target)["record"])
+    def _read(self, step: int, **item: Any) -> Any:
+        """One item of a checkpoint, its record or its state."""
+        [name] = item
         try:
-            return CheckpointRecord.model_validate(values)
-        except ValidationError as error:
-            raise DamagedError("its record cannot be read") from error
-
-    def _read_or_damaged(self, read: Callable[[], Any]) -> Any:
-        try:
-            return read()
+            return self._manager.restore(step, args=ocp.args.Composite(**item))[name]
         # For unreadable data Orbax raises a bare Exception, a KeyError, a ValueError or a JSON error.
         except Exception as error:
             if is_out_of_memory(error):
@@ -192,10 +189,6 @@ def _names(tree: Any) -> list[str]:
 
 def _leaves_by_name(tree: Any) -> dict[str, Any]:
     return dict(zip(_names(tree), jax.tree.leaves(tree), strict=True))
-
-
-def _num_bytes(state: TrainState) -> int:
-    return sum(shard.data.nbytes for leaf in jax.tree.leaves(state) for shard in leaf.addressable_shards)
 
 
 @contextmanager
@@ -231,18 +224,14 @@ def tree_checksums(tree: Any) -> Array:
 
 
 def _checksum(array: Array) -> Array:
-    words = jax.lax.bitcast_convert_type(array, _UINT_BY_SIZE[array.dtype.itemsize]).astype(jnp.uint32)
-    return _mix(words ^ _mix(_positions(array.shape))).sum(dtype=jnp.uint32)
-
-
-def _positions(shape: tuple[int, ...]) -> Array:
-    """[2, 3] -> [[0, 1, 2], [3, 4, 5]]. Reshaping an arange would gather sharded arrays."""
-    positions = jnp.zeros(shape, jnp.uint32)
+    # [2, 3] -> [[0, 1, 2], [3, 4, 5]]. Reshaping an arange would gather sharded arrays.
+    positions = jnp.zeros(array.shape, jnp.uint32)
     stride = 1
-    for axis in reversed(range(len(shape))):
-        positions += jax.lax.broadcasted_iota(jnp.uint32, shape, axis) * jnp.uint32(stride % 2**32)
-        stride *= shape[axis]
-    return positions
+    for axis in reversed(range(array.ndim)):
+        positions += jax.lax.broadcasted_iota(jnp.uint32, array.shape, axis) * jnp.uint32(stride % 2**32)
+        stride *= array.shape[axis]
+    words = jax.lax.bitcast_convert_type(array, _UINT_BY_SIZE[array.dtype.itemsize]).astype(jnp.uint32)
+    return _mix(words ^ _mix(positions)).sum(dtype=jnp.uint32)
 
 
 def _mix(words: Array) -> Array:
@@ -268,15 +257,14 @@ def ignore_cancelled_reads() -> None:
         return
 
     def report_unless_cancelled_read(unraisable: "sys.UnraisableHookArgs") -> None:
-        if not _is_from_cancelled_read(unraisable):
+        source, error = unraisable.object, unraisable.exc_value
+        if inspect.iscoroutine(source):
+            is_cancelled = source.__name__ == _READ_COROUTINE
+        else:
+            is_closed = isinstance(error, RuntimeError) and str(error) == _CLOSED_LOOP_MESSAGE
+            is_cancelled = source is None and is_closed
+        if not is_cancelled:
             report(unraisable)
 
     report_unless_cancelled_read.ignores_cancelled_reads = True  # type: ignore[attr-defined]
     sys.unraisablehook = report_unless_cancelled_read
-
-
-def _is_from_cancelled_read(unraisable: "sys.UnraisableHookArgs") -> bool:
-    source, error = unraisable.object, unraisable.exc_value
-    if inspect.iscoroutine(source):
-        return source.__name__ == _READ_COROUTINE
-    return source is None and isinstance(error, RuntimeError) and str(error) == _CLOSED_LOOP_MESSAGE

@@ -12,7 +12,6 @@ tokens come first, and chunks without trained tokens are skipped.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -44,14 +43,8 @@ def cross_entropy(
     num_rows, num_columns = targets.shape
     num_chunks = 1 if chunk_tokens is None else math.ceil(num_columns / max(1, chunk_tokens // num_rows))
     weights = mask.astype(jnp.float32)
-    loss_sum = _loss_sum(_Head(num_chunks, softcap), hidden, embedding, targets, weights)
+    loss_sum = _loss_sum(num_chunks, softcap, hidden, embedding, targets, weights)
     return loss_sum, jnp.sum(weights)
-
-
-@dataclass(frozen=True)
-class _Head:
-    num_chunks: int
-    softcap: float | None
 
 
 class _Tokens(NamedTuple):
@@ -71,27 +64,33 @@ class _Sums(NamedTuple):
     """[n, B, c, D]: every chunk fills its own slice."""
 
 
-@partial(jax.custom_vjp, nondiff_argnums=(0,))
+@partial(jax.custom_vjp, nondiff_argnums=(0, 1))
 def _loss_sum(
-    head: _Head, hidden: jax.Array, embedding: jax.Array, targets: jax.Array, weights: jax.Array
+    num_chunks: int,
+    softcap: float | None,
+    hidden: jax.Array,
+    embedding: jax.Array,
+    targets: jax.Array,
+    weights: jax.Array,
 ) -> jax.Array:
     vectors = embedding.astype(hidden.dtype)
-    chunks = _split_chunks(_Tokens(hidden, targets, weights), _trained_first(weights), head.num_chunks)
+    chunks = _split_chunks(_Tokens(hidden, targets, weights), _trained_first(weights), num_chunks)
 
-    def add_chunk(index: jax.Array, total: jax.Array) -> jax.Array:
-        chunk = _chunk(chunks, index)
-        losses, _ = _losses(_logits(chunk.hidden, vectors, head.softcap), chunk.targets)
+    def add_chunk(_: jax.Array, chunk: _Tokens, total: jax.Array) -> jax.Array:
+        losses, _ = _losses(_logits(chunk.hidden, vectors, softcap), chunk.targets)
         return total + jnp.sum(losses * chunk.weights)
 
     total: jax.Array = _fold_chunks(chunks, add_chunk, jnp.zeros((), jnp.float32))
     return total
 
 
-def _forward(head: _Head, hidden: Any, embedding: Any, targets: Any, weights: Any) -> tuple[jax.Array, Any]:
+def _forward(
+    num_chunks: int, softcap: float | None, hidden: Any, embedding: Any, targets: Any, weights: Any
+) -> tuple[jax.Array, Any]:
     """The loss with its gradients; the gradient of a frozen embedding is never computed."""
     tokens, table = _Tokens(hidden.value, targets.value, weights.value), embedding.value
     order = _trained_first(tokens.weights)
-    chunks = _split_chunks(tokens, order, head.num_chunks)
+    chunks = _split_chunks(tokens, order, num_chunks)
     start = _Sums(
         loss=jnp.zeros((), jnp.float32),
         embedding_grad=jnp.zeros(table.shape, jnp.float32) if embedding.perturbed else None,
@@ -99,41 +98,46 @@ def _forward(head: _Head, hidden: Any, embedding: Any, targets: Any, weights: An
     )
     vectors = table.astype(tokens.hidden.dtype)
 
-    def add_chunk(index: jax.Array, sums: _Sums) -> _Sums:
-        return _add_chunk_gradients(sums, index, _chunk(chunks, index), vectors, head.softcap)
+    def add_chunk(index: jax.Array, chunk: _Tokens, sums: _Sums) -> _Sums:
+        logits = _logits(chunk.hidden, vectors, softcap)
+        losses, logits_grad = _losses(logits, chunk.targets)
+        if softcap is not None:
+            logits_grad *= 1 - jnp.square(logits / softcap)  # tanh' = 1 - tanh²
+        logits_grad = (logits_grad * chunk.weights[..., None]).astype(vectors.dtype)
+        hidden_grad = _einsum("bcv,vd->bcd", logits_grad, vectors).astype(vectors.dtype)
+        embedding_grad = sums.embedding_grad
+        if embedding_grad is not None:
+            embedding_grad += _einsum("bcv,bcd->vd", logits_grad, chunk.hidden)
+        return _Sums(
+            sums.loss + jnp.sum(losses * chunk.weights),
+            embedding_grad,
+            jax.lax.dynamic_update_index_in_dim(sums.hidden_grads, hidden_grad, index, axis=0),
+        )
 
     sums: _Sums = _fold_chunks(chunks, add_chunk, start)
-    hidden_grad = _reorder(_join_chunks(sums.hidden_grads, order.shape[1]), jnp.argsort(order, axis=1))
+    # [n, B, c, D] back to [B, T, D].
+    num_rows, num_columns, width = tokens.hidden.shape
+    joined = jnp.moveaxis(sums.hidden_grads, 0, 1).reshape(num_rows, -1, width)[:, :num_columns]
+    hidden_grad = _reorder(joined, jnp.argsort(order, axis=1))
     embedding_grad = None if sums.embedding_grad is None else sums.embedding_grad.astype(table.dtype)
     return sums.loss, (hidden_grad, embedding_grad)
 
 
-def _fold_chunks(chunks: _Tokens, add_chunk: Callable[[jax.Array, Any], Any], start: Any) -> Any:
+def _fold_chunks(chunks: _Tokens, add_chunk: Callable[[jax.Array, _Tokens, Any], Any], start: Any) -> Any:
     """Accumulate the chunks with trained tokens. A single chunk needs no loop and no second accumulator."""
+
+    def add(index: jax.Array, total: Any) -> Any:
+        chunk = (jax.lax.dynamic_index_in_dim(array, index, keepdims=False) for array in chunks)
+        return add_chunk(index, _Tokens(*chunk), total)
+
     if chunks.weights.shape[0] == 1:
-        return add_chunk(jnp.zeros((), jnp.int32), start)
-    return jax.lax.fori_loop(0, _num_trained_chunks(chunks), add_chunk, start)
+        return add(jnp.zeros((), jnp.int32), start)
+    # Chunks with trained tokens come first.
+    num_trained = jnp.sum(jnp.any(chunks.weights != 0, axis=(1, 2)), dtype=jnp.int32)
+    return jax.lax.fori_loop(0, num_trained, add, start)
 
 
-def _add_chunk_gradients(
-    sums: _Sums, index: jax.Array, chunk: _Tokens, vectors: jax.Array, softcap: float | None
-) -> _Sums:
-    logits = _logits(chunk.hidden, vectors, softcap)
-    losses, capped_grad = _losses(logits, chunk.targets)
-    logits_grad = _uncapped(capped_grad, logits, softcap) * chunk.weights[..., None]
-    logits_grad = logits_grad.astype(vectors.dtype)
-    hidden_grad = _einsum("bcv,vd->bcd", logits_grad, vectors).astype(vectors.dtype)
-    embedding_grad = sums.embedding_grad
-    if embedding_grad is not None:
-        embedding_grad += _einsum("bcv,bcd->vd", logits_grad, chunk.hidden)
-    return _Sums(
-        sums.loss + jnp.sum(losses * chunk.weights),
-        embedding_grad,
-        jax.lax.dynamic_update_index_in_dim(sums.hidden_grads, hidden_grad, index, axis=0),
-    )
-
-
-def _backward(_: _Head, grads: Any, loss_grad: jax.Array) -> tuple[Any, ...]:
+def _backward(_: int, __: float | None, grads: Any, loss_grad: jax.Array) -> tuple[Any, ...]:
     hidden_grad, embedding_grad = jax.tree.map(lambda grad: (grad * loss_grad).astype(grad.dtype), grads)
     return hidden_grad, embedding_grad, None, None
 
@@ -141,14 +145,12 @@ def _backward(_: _Head, grads: Any, loss_grad: jax.Array) -> tuple[Any, ...]:
 _loss_sum.defvjp(_forward, _backward, symbolic_zeros=True)
 
 
+_einsum = partial(jnp.einsum, preferred_element_type=jnp.float32)
+
+
 def _logits(hidden: jax.Array, vectors: jax.Array, softcap: float | None) -> jax.Array:
     logits = _einsum("bcd,vd->bcv", hidden, vectors)
     return logits if softcap is None else jnp.tanh(logits / softcap) * softcap
-
-
-def _uncapped(grad: jax.Array, capped: jax.Array, softcap: float | None) -> jax.Array:
-    """Backpropagate through the soft cap: tanh' = 1 - tanh²."""
-    return grad if softcap is None else grad * (1 - jnp.square(capped / softcap))
 
 
 def _losses(logits: jax.Array, targets: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -161,10 +163,6 @@ def _losses(logits: jax.Array, targets: jax.Array) -> tuple[jax.Array, jax.Array
     log_normalizers = jax.nn.logsumexp(logits, axis=-1)
     losses = log_normalizers - jnp.sum(jnp.where(is_target, logits, 0.0), axis=-1)
     return losses, jnp.exp(logits - log_normalizers[..., None]) - is_target
-
-
-def _einsum(subscripts: str, left: jax.Array, right: jax.Array) -> jax.Array:
-    return jnp.einsum(subscripts, left, right, preferred_element_type=jnp.float32)
 
 
 def _trained_first(weights: jax.Array) -> jax.Array:
@@ -183,21 +181,6 @@ def _split_chunks(tokens: _Tokens, order: jax.Array, num_chunks: int) -> _Tokens
         return jnp.moveaxis(padded.reshape(num_rows, num_chunks, columns, *rest), 1, 0)
 
     return _Tokens(*map(split, tokens))
-
-
-def _num_trained_chunks(chunks: _Tokens) -> jax.Array:
-    """Number of chunks with a trained token; they come first."""
-    return jnp.sum(jnp.any(chunks.weights != 0, axis=(1, 2)), dtype=jnp.int32)
-
-
-def _chunk(chunks: _Tokens, index: jax.Array) -> _Tokens:
-    return _Tokens(*(jax.lax.dynamic_index_in_dim(array, index, keepdims=False) for array in chunks))
-
-
-def _join_chunks(chunks: jax.Array, num_columns: int) -> jax.Array:
-    """[n, B, c, D] back to [B, T, D]."""
-    _, num_rows, _, width = chunks.shape
-    return jnp.moveaxis(chunks, 0, 1).reshape(num_rows, -1, width)[:, :num_columns]
 
 
 def _reorder(array: jax.Array, order: jax.Array) -> jax.Array:

@@ -24,7 +24,7 @@ from jax.typing import ArrayLike
 
 from tunix_rt.engines.jax.model.params import KeyPath, is_norm
 from tunix_rt.engines.jax.training.state import round_to
-from tunix_rt.recipes.types import Adafactor, AdamW, Schedule, TrainingSection
+from tunix_rt.recipes.types import Adafactor, AdamW, TrainingSection
 
 _SQUARE_EPSILON = 1e-30
 
@@ -46,41 +46,36 @@ def learning_rate_at(training: TrainingSection, num_steps: int) -> LearningRate:
         done = jnp.asarray(step, jnp.float32)
         warmup = (done + 1) / (num_warmup + 1)
         progress = jnp.clip((done - num_warmup) / num_decaying, 0.0, 1.0)
-        decayed = final + (1 - final) * _decay_fraction(training.schedule, progress)
+        # What is left of the peak, from 1 to 0.
+        if training.schedule == "constant":
+            fraction = jnp.ones_like(progress)
+        elif training.schedule == "linear":
+            fraction = 1 - progress
+        else:
+            fraction = (1 + jnp.cos(jnp.pi * progress)) / 2
+        decayed = final + (1 - final) * fraction
         return training.learning_rate * jnp.where(done < num_warmup, warmup, decayed)
 
     return at
 
 
-def _decay_fraction(schedule: Schedule, progress: Array) -> Array:
-    """Fraction of the peak that is left after a fraction `progress` of the decay, from 1 to 0."""
-    if schedule == "constant":
-        return jnp.ones_like(progress)
-    if schedule == "linear":
-        return 1 - progress
-    return (1 + jnp.cos(jnp.pi * progress)) / 2
-
-
 def make_optimizer(training: TrainingSection, num_steps: int) -> optax.GradientTransformation:
     """The optimizer: gradients to float32 updates, which are added to the weights."""
-    weight_decay = training.optimizer.weight_decay
-    return optax.chain(
-        _preconditioner(training),
-        optax.add_decayed_weights(weight_decay, mask=_is_matrix) if weight_decay else optax.identity(),
-        optax.scale_by_learning_rate(learning_rate_at(training, num_steps)),
-    )
-
-
-def _is_matrix(params: Any) -> Any:
-    return jax.tree.map_with_path(lambda path, _: not is_norm(path), params)
-
-
-def _preconditioner(training: TrainingSection) -> optax.GradientTransformation:
     optimizer = training.optimizer
-    if not isinstance(optimizer, AdamW):
-        return scale_by_adafactor(optimizer)
-    adam = optax.scale_by_adam(optimizer.beta1, optimizer.beta2, optimizer.epsilon)
-    return _with_moment_dtype(adam, jnp.dtype(training.precision.optimizer_state), training.seed)
+    if isinstance(optimizer, AdamW):
+        adam = optax.scale_by_adam(optimizer.beta1, optimizer.beta2, optimizer.epsilon)
+        moment_dtype = jnp.dtype(training.precision.optimizer_state)
+        preconditioner = _with_moment_dtype(adam, moment_dtype, training.seed)
+    else:
+        preconditioner = _scale_by_adafactor(optimizer)
+    decay = optax.identity()
+    if optimizer.weight_decay:
+        decay = optax.add_decayed_weights(
+            optimizer.weight_decay,
+            mask=lambda params: jax.tree.map_with_path(lambda path, _: not is_norm(path), params),
+        )
+    learning_rate = learning_rate_at(training, num_steps)
+    return optax.chain(preconditioner, decay, optax.scale_by_learning_rate(learning_rate))
 
 
 def _with_moment_dtype(
@@ -99,15 +94,12 @@ def _with_moment_dtype(
         exact = jax.tree.map(lambda leaf: leaf.astype(jnp.float32), gradients)
         updates, moments = inner.update(exact, _cast_floats(state, jnp.float32), params)
         key = jax.random.fold_in(jax.random.key(seed), moments.count)
-        return updates, _round_moments(moments, dtype, key)
+        rounded = jax.tree.map_with_path(
+            lambda path, leaf: round_to(path, leaf, dtype, key) if _is_float(leaf) else leaf, moments
+        )
+        return updates, rounded
 
     return optax.GradientTransformation(init, update)
-
-
-def _round_moments(moments: Any, dtype: jnp.dtype, key: Array) -> Any:
-    return jax.tree.map_with_path(
-        lambda path, leaf: round_to(path, leaf, dtype, key) if _is_float(leaf) else leaf, moments
-    )
 
 
 def _cast_floats(tree: Any, dtype: Any) -> Any:
@@ -132,7 +124,7 @@ class FactoredState(NamedTuple):
     second_moments: Any
 
 
-def scale_by_adafactor(settings: Adafactor) -> optax.GradientTransformation:
+def _scale_by_adafactor(settings: Adafactor) -> optax.GradientTransformation:
     """Gradients divided by their factored root mean square, with a clipped RMS."""
 
     def init(params: Any) -> FactoredState:

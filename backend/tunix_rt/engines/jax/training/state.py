@@ -9,7 +9,7 @@
 
 import zlib
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -125,8 +125,3 @@ def initial_state(trainable: Any, optimizer: optax.GradientTransformation, key: 
         key=jax.random.key_data(key),
         diverged_at=jnp.full((), NOT_DIVERGED, jnp.int32),
     )
-
-
-def clear_divergence(state: TrainState) -> TrainState:
-    """The state before the diverged step, ready to continue."""
-    return replace(state, diverged_at=jnp.full_like(state.diverged_at, NOT_DIVERGED))

@@ -8,7 +8,7 @@ tokens; a mean of their means would not.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
 import jax
@@ -66,19 +66,27 @@ def train_step(
     with matrix_precision(parts.options.compute_dtype):
         sums = _accumulate(parts, state.trainable, frozen, batch, dropout_key)
     num_tokens = jnp.maximum(sums.num_tokens, 1.0)
-    grad_norm = _global_norm(sums.gradients) / num_tokens
-    factor = _clipping_factor(grad_norm, parts.training.max_grad_norm) / num_tokens
+    squares = [jnp.sum(jnp.square(leaf.astype(jnp.float32))) for leaf in jax.tree.leaves(sums.gradients)]
+    grad_norm = jnp.sqrt(sum(squares, jnp.zeros(()))) / num_tokens
+    max_norm = parts.training.max_grad_norm
+    clipping = (
+        jnp.ones(()) if max_norm is None else jnp.minimum(1.0, max_norm / jnp.maximum(grad_norm, 1e-12))
+    )
+    factor = clipping / num_tokens
     gradients = jax.tree.map(lambda leaf: leaf.astype(jnp.float32) * factor, sums.gradients)
     loss = sums.loss / num_tokens
 
     is_finite = jnp.isfinite(loss) & jnp.isfinite(grad_norm)
     diverged_at = jnp.where((state.diverged_at == NOT_DIVERGED) & ~is_finite, state.step, state.diverged_at)
     rounding_key = rounding_key if parts.training.precision.stochastic_rounding else None
-    updated = _apply_update(parts, state, gradients, rounding_key)
+    exact = jax.tree.map(lambda leaf: leaf.astype(jnp.float32), state.trainable)
+    updates, optimizer_state = parts.optimizer.update(gradients, state.optimizer_state, exact)
+    trainable = add_updates(state.trainable, updates, rounding_key)
+    updated = replace(state, step=state.step + 1, trainable=trainable, optimizer_state=optimizer_state)
     is_applied = diverged_at == NOT_DIVERGED
     new = jax.tree.map(lambda after, before: jnp.where(is_applied, after, before), updated, state)
     metrics = StepMetrics(loss, sums.num_tokens, grad_norm, parts.learning_rate(state.step), diverged_at)
-    return TrainState(new.step, new.trainable, new.optimizer_state, state.key, diverged_at), metrics
+    return replace(new, key=state.key, diverged_at=diverged_at), metrics
 
 
 def validation_step(parts: StepParts, trainable: Any, frozen: Any, batch: DeviceBatch) -> tuple[Array, Array]:
@@ -107,7 +115,8 @@ def _accumulate(parts: StepParts, trainable: Any, frozen: Any, batch: DeviceBatc
         return jax.tree.map(lambda total, part: total + part.astype(total.dtype), sums, new), None
 
     zeros = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, jnp.float32), weights)
-    start = Sums(jnp.zeros(()), jnp.zeros(()), _constrain_gradients(parts, zeros))
+    zeros = jax.lax.with_sharding_constraint(zeros, parts.gradient_shardings)
+    start = Sums(jnp.zeros(()), jnp.zeros(()), zeros)
     sums, _ = jax.lax.scan(add, start, (batch, jnp.arange(num_micro_batches)))
     return sums
 
@@ -119,24 +128,17 @@ def _loss_and_gradients(
         lambda weights: _loss_sum(parts, weights, frozen, micro_batch, key), has_aux=True
     )
     (loss, num_tokens), gradients = loss_of(weights)
-    return Sums(loss, num_tokens, _constrain_gradients(parts, gradients))
+    gradients = jax.lax.with_sharding_constraint(gradients, parts.gradient_shardings)
+    return Sums(loss, num_tokens, gradients)
 
 
 def _loss_sum(
     parts: StepParts, weights: Any, frozen: Any, micro_batch: DeviceBatch, dropout_key: Array | None
 ) -> tuple[Array, Array]:
-    is_full = parts.training.mode == "full"
-    params, adapters = (weights, None) if is_full else (frozen, weights)
+    params, adapters = (weights, None) if parts.training.mode == "full" else (frozen, weights)
     inputs = Inputs(micro_batch["tokens"], micro_batch["segment_ids"], micro_batch["positions"])
-    has_dropout = parts.options.adapter_dropout > 0
-    hidden = hidden_states(
-        params,
-        adapters,
-        parts.architecture,
-        inputs,
-        parts.options,
-        dropout_key=dropout_key if has_dropout else None,
-    )
+    key = dropout_key if parts.options.adapter_dropout > 0 else None
+    hidden = hidden_states(params, adapters, parts.architecture, inputs, parts.options, dropout_key=key)
     return cross_entropy(
         hidden,
         output_embedding(params, parts.architecture),
@@ -149,32 +151,6 @@ def _loss_sum(
 
 def _compute_weights(parts: StepParts, trainable: Any) -> Any:
     """The weights in the compute format: cast once per step, before they are gathered from other devices."""
-    return (
-        cast_for_compute(trainable, parts.options.compute_dtype)
-        if parts.training.mode == "full"
-        else trainable
-    )
-
-
-def _constrain_gradients(parts: StepParts, gradients: Any) -> Any:
-    return jax.lax.with_sharding_constraint(gradients, parts.gradient_shardings)
-
-
-def _global_norm(gradients: Any) -> Array:
-    squares = [jnp.sum(jnp.square(leaf.astype(jnp.float32))) for leaf in jax.tree.leaves(gradients)]
-    return jnp.sqrt(sum(squares, jnp.zeros(())))
-
-
-def _clipping_factor(grad_norm: Array, max_grad_norm: float | None) -> Array:
-    if max_grad_norm is None:
-        return jnp.ones(())
-    return jnp.minimum(1.0, max_grad_norm / jnp.maximum(grad_norm, 1e-12))
-
-
-def _apply_update(
-    parts: StepParts, state: TrainState, gradients: Any, rounding_key: Array | None
-) -> TrainState:
-    exact = jax.tree.map(lambda leaf: leaf.astype(jnp.float32), state.trainable)
-    updates, optimizer_state = parts.optimizer.update(gradients, state.optimizer_state, exact)
-    trainable = add_updates(state.trainable, updates, rounding_key)
-    return TrainState(state.step + 1, trainable, optimizer_state, state.key, state.diverged_at)
+    if parts.training.mode != "full":
+        return trainable
+    return cast_for_compute(trainable, parts.options.compute_dtype)
