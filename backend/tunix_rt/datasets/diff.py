@@ -3,7 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID
@@ -79,24 +79,18 @@ class RowEntry(NamedTuple):
     question_key: bytes
 
 
-@dataclass
 class DatasetSide:
     """One side of a comparison."""
 
-    rows: dict[UUID, RowEntry] = field(default_factory=dict)
-    questions: dict[bytes, RowEntry] = field(default_factory=dict)
-    """One row per question."""
-    answers: defaultdict[bytes, set[str]] = field(default_factory=lambda: defaultdict(set))
-
-    @classmethod
-    def of(cls, entries: Iterable[RowEntry]) -> "DatasetSide":
-        """Build a side from its rows."""
-        side = cls()
+    def __init__(self, entries: Iterable[RowEntry]) -> None:
+        self.rows: dict[UUID, RowEntry] = {}
+        self.questions: dict[bytes, RowEntry] = {}
+        """One row per question."""
+        self.answers: defaultdict[bytes, set[str]] = defaultdict(set)
         for entry in entries:
-            side.rows[entry.trace_id] = entry
-            side.questions[entry.question_key] = entry
-            side.answers[entry.question_key].add(entry.final_answer)
-        return side
+            self.rows[entry.trace_id] = entry
+            self.questions[entry.question_key] = entry
+            self.answers[entry.question_key].add(entry.final_answer)
 
 
 def rows_only_in(side: DatasetSide, other: DatasetSide) -> list[RowEntry]:
@@ -115,22 +109,17 @@ def changed_answers(base: DatasetSide, other: DatasetSide) -> list[AnswerChange]
         for key in base.answers.keys() & other.answers.keys()
         if base.answers[key] != other.answers[key]
     ]
-    return sorted(
-        changes, key=lambda change: (change.prompt_start, change.base_answers, change.other_answers)
-    )
+    return sorted(changes, key=attrgetter("prompt_start", "base_answers", "other_answers"))
 
 
 def moved_splits(base: DatasetSide, other: DatasetSide) -> list[SplitMove]:
     """The questions of both sides that are in another split, by question."""
-    pairs = [
-        (base.questions[key], other.questions[key]) for key in base.questions.keys() & other.questions.keys()
-    ]
     moves = [
         SplitMove(prompt_start=before.prompt_start, base_split=before.split, other_split=after.split)
-        for before, after in pairs
-        if before.split != after.split
+        for key, before in base.questions.items()
+        if (after := other.questions.get(key)) is not None and before.split != after.split
     ]
-    return sorted(moves, key=lambda move: (move.prompt_start, move.base_split, move.other_split))
+    return sorted(moves, key=attrgetter("prompt_start", "base_split", "other_split"))
 
 
 START_CHARS = 200
@@ -139,7 +128,7 @@ START_CHARS = 200
 def diff_datasets(datasets_dir: Path, base: str, other: str, *, limit: int, offset: int) -> DatasetDiff:
     """Compare two datasets, with a page of each kind of change."""
     manifests = get_dataset(datasets_dir, base), get_dataset(datasets_dir, other)
-    left, right = (DatasetSide.of(_entries(datasets_dir, manifest)) for manifest in manifests)
+    left, right = (DatasetSide(_entries(datasets_dir, manifest)) for manifest in manifests)
     added, removed = rows_only_in(right, left), rows_only_in(left, right)
     answers, moves = changed_answers(left, right), moved_splits(left, right)
     page = slice(offset, offset + limit)
@@ -156,8 +145,8 @@ def diff_datasets(datasets_dir: Path, base: str, other: str, *, limit: int, offs
         removed=tuple(map(_shown, removed[page])),
         answers_changed=tuple(answers[page]),
         splits_moved=tuple(moves[page]),
-        base_statistics=_statistics(manifests[0]),
-        other_statistics=_statistics(manifests[1]),
+        base_statistics={split.name: split.statistics for split in manifests[0].splits},
+        other_statistics={split.name: split.statistics for split in manifests[1].splits},
     )
 
 
@@ -181,7 +170,3 @@ def _shown(row: RowEntry) -> DiffRow:
         prompt_start=row.prompt_start,
         final_answer=row.final_answer,
     )
-
-
-def _statistics(manifest: DatasetManifest) -> dict[str, SplitStatistics]:
-    return {split.name: split.statistics for split in manifest.splits}

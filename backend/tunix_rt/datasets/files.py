@@ -27,7 +27,6 @@ from tunix_rt.datasets.types import DatasetManifest, checked_key, checked_split
 
 MANIFEST_FILE = "manifest.json"
 CARD_FILE = "README.md"
-_CHUNK_BYTES = 1 << 20
 _DELETING_PREFIX = ".deleting-"
 
 
@@ -93,11 +92,8 @@ def split_path(datasets_dir: Path, key: str, split: str) -> Path:
 
 def file_sha256(path: Path) -> str:
     """The SHA-256 of a dataset file; links are rejected."""
-    digest = hashlib.sha256()
     with open(_open_without_links(path), "rb") as file:
-        while chunk := file.read(_CHUNK_BYTES):
-            digest.update(chunk)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def delete_dataset_dir(datasets_dir: Path, key: str) -> None:
@@ -112,12 +108,6 @@ def delete_dataset_dir(datasets_dir: Path, key: str) -> None:
         # A build that starts now may remove these files first.
         with suppress(FileNotFoundError):
             shutil.rmtree(deleting)
-
-
-def remove_half_deleted(datasets_dir: Path) -> None:
-    """Finish the deletions of killed processes."""
-    for path in datasets_dir.glob(f"{_DELETING_PREFIX}*"):
-        shutil.rmtree(path, ignore_errors=True)
 
 
 def _no_dataset(key: str) -> NotFoundError:
@@ -290,16 +280,12 @@ def _build_lock(datasets_dir: Path) -> Iterator[None]:
         except BlockingIOError:
             pass  # another build is running: keep its directory
         else:
-            remove_leftovers(datasets_dir)
+            # Nothing else holds the lock, so these are of killed builds and deletions.
+            for prefix in (_BUILDING_PREFIX, _DELETING_PREFIX):
+                for leftover in datasets_dir.glob(f"{prefix}*"):
+                    shutil.rmtree(leftover, ignore_errors=True)
         fcntl.flock(lock, fcntl.LOCK_SH)
         yield
-
-
-def remove_leftovers(datasets_dir: Path) -> None:
-    """Delete leftovers of killed builds and deletions. The caller must hold the exclusive lock."""
-    for path in datasets_dir.glob(f"{_BUILDING_PREFIX}*"):
-        shutil.rmtree(path, ignore_errors=True)
-    remove_half_deleted(datasets_dir)
 
 
 def _sync(file: IO[bytes]) -> None:

@@ -2,9 +2,11 @@
 
 import hashlib
 import re
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from itertools import accumulate
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -190,21 +192,10 @@ def distribution(histogram: Mapping[float, int]) -> Distribution | None:
     if total == 0:
         return None
     mean = sum(value * count for value, count in histogram.items()) / total
-    return Distribution(
-        mean=round(mean, 4),
-        p50=_percentile(histogram, 0.50, total),
-        p95=_percentile(histogram, 0.95, total),
-        max=max(histogram),
-    )
-
-
-def _percentile(histogram: Mapping[float, int], fraction: float, total: int) -> float:
-    seen = 0
-    for value in sorted(histogram):
-        seen += histogram[value]
-        if seen >= fraction * total:
-            return value
-    return max(histogram)
+    values = sorted(histogram)
+    ranks = list(accumulate(histogram[value] for value in values))
+    p50, p95 = (values[bisect_left(ranks, fraction * total)] for fraction in (0.50, 0.95))
+    return Distribution(mean=round(mean, 4), p50=p50, p95=p95, max=values[-1])
 
 
 def most_common(counter: Counter[str]) -> dict[str, int]:

@@ -92,10 +92,15 @@ def list_datasets(datasets_dir: Path, *, limit: int, offset: int, text: str | No
     pattern = (text or "").strip().lower()
     keys = [key for key in dataset_keys(datasets_dir) if pattern in key.lower()]
     page = keys[offset : offset + limit]
-    manifests = {key: _manifest_or_none(datasets_dir, key) for key in page}
+    summaries, damaged = [], []
+    for key in page:
+        try:
+            summaries.append(summarise(read_manifest(datasets_dir, key)))
+        except DataError:
+            damaged.append(key)
     return DatasetList(
-        data=tuple(summarise(manifest) for manifest in manifests.values() if manifest is not None),
-        damaged=tuple(key for key, manifest in manifests.items() if manifest is None),
+        data=tuple(summaries),
+        damaged=tuple(damaged),
         pagination=pagination(limit, offset, len(page), len(keys)),
     )
 
@@ -148,17 +153,12 @@ def iter_rows(datasets_dir: Path, key: str, split: str | None = None) -> Iterato
     manifest = get_dataset(datasets_dir, key)
     splits = manifest.splits if split is None else (chosen_split(manifest, split),)
     for part in splits:
-        require_unchanged(datasets_dir, key, part)
+        if file_sha256(split_path(datasets_dir, key, part.name)) != part.sha256:
+            raise _damaged(key, f"{part.filename} is not the file that was built")
         for line in iter_lines(datasets_dir, key, part.name):
             yield StoredTrace.model_construct(
                 id=trace_id(line), created_at=manifest.created_at, canonical=line, score=None
             )
-
-
-def require_unchanged(datasets_dir: Path, key: str, split: SplitFile) -> None:
-    """Reject a split whose hash differs from the manifest."""
-    if file_sha256(split_path(datasets_dir, key, split.name)) != split.sha256:
-        raise _damaged(key, f"{split.filename} is not the file that was built")
 
 
 def delete_dataset(settings: Settings, key: str) -> None:
@@ -175,13 +175,6 @@ def delete_dataset(settings: Settings, key: str) -> None:
             next_step="Keep it as their evidence, or delete those runs first.",
         )
     delete_dataset_dir(settings.datasets_dir, key)
-
-
-def _manifest_or_none(datasets_dir: Path, key: str) -> DatasetManifest | None:
-    try:
-        return read_manifest(datasets_dir, key)
-    except DataError:
-        return None
 
 
 def _trace(key: str, line: str) -> Trace:
@@ -229,7 +222,11 @@ def export_directory(
     """
     manifest = get_dataset(datasets_dir, key)
     splits = manifest.splits if split is None else (chosen_split(manifest, split),)
-    _require_empty(directory)
+    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+        raise ConflictError(
+            f"{directory} exists and is not an empty directory.",
+            next_step="Pass a new directory; an export never overwrites files.",
+        )
     rows_by_file = {}
     for part in splits:
         path = directory / f"{part.name}.{file_type}"
@@ -257,14 +254,6 @@ def open_export(
         path = Path(folder) / f"export.{file_type}"
         export_file(iter_rows(datasets_dir, key, split), path, export_format)
         return path.open("rb")
-
-
-def _require_empty(directory: Path) -> None:
-    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
-        raise ConflictError(
-            f"{directory} exists and is not an empty directory.",
-            next_step="Pass a new directory; an export never overwrites files.",
-        )
 
 
 class DatasetHistograms(BaseModel):
