@@ -58,13 +58,12 @@ def explain_problems(
     problems: Sequence[Mapping[str, Any]], *, whole: str = "trace", max_problems: int = 3
 ) -> str:
     """`explain_validation_error` for pydantic's list of problems; `whole` names the validated object."""
-    reasons = [f"{_place(problem['loc'], whole)}: {_reason(problem)}" for problem in problems[:max_problems]]
+    reasons = [
+        f"{'.'.join(map(str, problem['loc'])) or whole}: {_reason(problem)}"
+        for problem in problems[:max_problems]
+    ]
     num_hidden = len(problems) - max_problems
     return "; ".join(reasons) + (f"; and {num_hidden} more" if num_hidden > 0 else "")
-
-
-def _place(loc: Sequence[int | str], whole: str) -> str:
-    return ".".join(str(part) for part in loc) or whole
 
 
 def _reason(problem: Mapping[str, Any]) -> str:

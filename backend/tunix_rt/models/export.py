@@ -16,7 +16,7 @@ from tunix_rt.base.files.atomic import (
     write_directory_atomically,
     write_json_atomically,
 )
-from tunix_rt.base.files.copies import CHUNK_BYTES, copy_file, file_digest, stream_digest, stream_zip
+from tunix_rt.base.files.copies import CHUNK_BYTES, copy_file, file_digest, stream_zip
 from tunix_rt.base.home import Home
 from tunix_rt.engines.export import ExportingEngine, RequestedFormat
 from tunix_rt.engines.generation.base import GeneratingEngine, Generator, GeneratorRequest, Prompt
@@ -223,7 +223,7 @@ def read_archive_tree(path: Path, tree: ModelTree) -> ModelTree:
         for entry in archive.infolist():
             if entry.filename != card_name(tree):
                 with archive.open(entry) as file:
-                    digest = stream_digest(file)
+                    digest = hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
                 found.append(ModelFile(path=entry.filename, size_bytes=entry.file_size, sha256=digest))
     return build_tree(found)
 

@@ -97,9 +97,15 @@ def file_type_of(name: str, start: bytes = b"") -> FileType:
 def _parquet_stream(path: Path, resources: ExitStack) -> RowStream:
     table = ParquetTable(path)
     resources.callback(table.close)
-    num_rows = max(table.num_rows, 1)
-    seen = _Seen(table.rows())
-    return RowStream(seen, lambda: seen.last_number / num_rows, table.columns)
+    last_number = 0
+
+    def rows() -> Iterator[FileRow]:
+        nonlocal last_number
+        for row in table.rows():
+            last_number = row.number
+            yield row
+
+    return RowStream(rows(), lambda: last_number / max(table.num_rows, 1), table.columns)
 
 
 def _text_stream(file: io.BufferedReader, raw: io.BufferedReader, kind: FileType) -> RowStream:
@@ -109,7 +115,9 @@ def _text_stream(file: io.BufferedReader, raw: io.BufferedReader, kind: FileType
         return raw.tell() / num_bytes
 
     if kind == "jsonl":
-        return RowStream(_until_damaged(_json_rows(file)), fraction_read)
+        # One object per line, or the objects of one list.
+        rows = read_json_list(file) if starts_a_list(file.peek(64)) else unread_lines(file)
+        return RowStream(_until_damaged(rows), fraction_read)
     try:
         table = CsvTable(file, delimiter="\t" if kind == "tsv" else ",")
     except _DAMAGE as error:
@@ -117,27 +125,6 @@ def _text_stream(file: io.BufferedReader, raw: io.BufferedReader, kind: FileType
             f"The gzip data is damaged ({error}).", next_step="Compress or download the file again."
         ) from error
     return RowStream(_until_damaged(table.rows()), fraction_read, table.columns)
-
-
-def _json_rows(file: io.BufferedReader) -> Iterator[UnreadRow]:
-    """One object per line, or the objects of one list."""
-    yield from read_json_list(file) if starts_a_list(file.peek(64)) else unread_lines(file)
-
-
-class _Seen:
-    """An iterator that remembers the number of the last row it gave."""
-
-    def __init__(self, rows: Iterator[FileRow]) -> None:
-        self._rows = rows
-        self.last_number = 0
-
-    def __iter__(self) -> "_Seen":
-        return self
-
-    def __next__(self) -> FileRow:
-        row = next(self._rows)
-        self.last_number = row.number
-        return row
 
 
 def _until_damaged(rows: Iterator[UnreadRow]) -> Iterator[UnreadRow]:
@@ -148,11 +135,8 @@ def _until_damaged(rows: Iterator[UnreadRow]) -> Iterator[UnreadRow]:
             number = row.number
             yield row
     except _DAMAGE as error:
-        yield BadRow(
-            number + 1,
-            f"cannot be read, nor can later rows: the gzip data is damaged ({error})",
-            "",
-        )
+        reason = f"cannot be read, nor can later rows: the gzip data is damaged ({error})"
+        yield BadRow(number + 1, reason, "")
 
 
 def _is_regular(path: Path) -> bool:
