@@ -391,10 +391,7 @@ traces = Table(
 )
 
 trace_bodies = Table(
-    "trace_bodies",
-    metadata,
-    _parent_key("pk", "traces.pk"),
-    Column("canonical", Text, nullable=False),
+    "trace_bodies", metadata, _parent_key("pk", "traces.pk"), Column("canonical", Text, nullable=False)
 )
 
 trace_reports = Table(

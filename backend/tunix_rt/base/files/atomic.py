@@ -93,7 +93,7 @@ def write_directory_atomically(path: Path, *, what: str = "writing a directory")
         try:
             yield temporary
             for written in (*temporary.rglob("*"), temporary):
-                sync_directory(written)
+                sync_directory(written)  # fsync works on files too
             os.chmod(temporary, 0o755)
             old = path.with_name(f"{path.name}.old")
             if path.exists():
