@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict
-
 import tunix_rt
 from tunix_rt.base.errors import ConflictError, DataError
 from tunix_rt.base.home import Home
+from tunix_rt.base.records import Frozen
 from tunix_rt.datasets.card import dataset_card
 from tunix_rt.datasets.contamination import (
     ContaminationChecker,
@@ -25,7 +24,14 @@ from tunix_rt.datasets.contamination import (
     load_evalsets,
 )
 from tunix_rt.datasets.dedup import Reasons, exact_duplicates, near_duplicates, removal
-from tunix_rt.datasets.files import DatasetBuild, RowSpool, dataset_exists, open_build, read_manifest
+from tunix_rt.datasets.files import (
+    CARD_FILE,
+    DatasetBuild,
+    RowSpool,
+    dataset_exists,
+    open_build,
+    read_manifest,
+)
 from tunix_rt.datasets.rows import RowFacts, parse_row, split_of, split_statistics, unit_hash
 from tunix_rt.datasets.types import (
     BuildOutcome,
@@ -228,19 +234,6 @@ def _write_splits(
         name = scan.split_names[index]
         writers[name].write(scan.spool[index])
         members[name].append(scan.rows[index])
-    _require_rows(spec, members)
-    return tuple(
-        SplitFile(
-            name=name,
-            sha256=writer.finish(),
-            num_bytes=writer.num_bytes,
-            statistics=split_statistics(members[name]),
-        )
-        for name, writer in writers.items()
-    )
-
-
-def _require_rows(spec: DatasetSpec, members: dict[str, list[RowFacts]]) -> None:
     if not any(members.values()):
         raise DataError(
             "No stored trace matches, so there is nothing to build.",
@@ -252,6 +245,15 @@ def _require_rows(spec: DatasetSpec, members: dict[str, list[RowFacts]]) -> None
             f"The split {first!r} is empty: there are too few questions for these fractions.",
             next_step=f"Add traces, choose another seed, or put all rows into one split: {{{first!r}: 1.0}}.",
         )
+    return tuple(
+        SplitFile(
+            name=name,
+            sha256=writer.finish(),
+            num_bytes=writer.num_bytes,
+            statistics=split_statistics(members[name]),
+        )
+        for name, writer in writers.items()
+    )
 
 
 def _warnings(splits: Sequence[SplitFile]) -> tuple[str, ...]:
@@ -260,16 +262,13 @@ def _warnings(splits: Sequence[SplitFile]) -> tuple[str, ...]:
         name, statistics = split.name, split.statistics
         if statistics.num_rows == 0:
             warnings.append(f"The split {name!r} is empty: there are too few questions for its fraction.")
-        if statistics.num_prompts_with_several_answers:
-            warnings.append(
-                f"In {name!r}, {statistics.num_prompts_with_several_answers} questions have rows "
-                "that disagree on the final answer."
-            )
+        if number := statistics.num_prompts_with_several_answers:
+            warnings.append(f"In {name!r}, {number} questions have rows that disagree on the final answer.")
     return tuple(warnings)
 
 
 def _publish(build: DatasetBuild, manifest: DatasetManifest, datasets_dir: Path) -> BuildOutcome:
-    manifest = manifest.model_copy(update={"card_sha256": build.write_card(dataset_card(manifest))})
+    manifest = manifest.model_copy(update={"card_sha256": build.write(CARD_FILE, dataset_card(manifest))})
     key = manifest.dataset_key
     status: Literal["created", "unchanged"] = "created"
     if not build.publish(manifest):
@@ -288,10 +287,9 @@ MAX_TRACES = 5_000
 """A preview must be interactive: it inspects at most this many traces, and reports if there are more."""
 
 
-class DatasetPreview(BaseModel):
+class DatasetPreview(Frozen):
     """The rows that a build would include, and those it would remove. Nothing is written."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
     dataset_key: str
     is_taken: bool
     """Whether a dataset with this key exists."""

@@ -115,16 +115,22 @@ def _runs(question: Question) -> Iterator[tuple[str, ...]]:
 
 
 def judge_contamination(
-    spec: DatasetSpec,
-    evalsets: Sequence[EvalSet],
-    rows: Sequence[RowFacts],
-    matches: Mapping[int, Match],
+    spec: DatasetSpec, evalsets: Sequence[EvalSet], rows: Sequence[RowFacts], matches: Mapping[int, Match]
 ) -> ContaminationReport:
     """Report the overlapping rows, or raise DataError if the spec neither allows nor removes them."""
     found = (Overlap(trace_id=rows[index].id, **asdict(match)) for index, match in matches.items())
     overlaps = sorted(found, key=lambda overlap: overlap.trace_id)
     if overlaps and not (spec.allow_contamination or spec.remove_contaminated):
-        raise _contaminated(overlaps)
+        shown = "; ".join(
+            f"trace {found.trace_id} is {found.evalset}/{found.item_id} ({found.kind})"
+            for found in overlaps[:_MAX_SHOWN]
+        )
+        more = f"; and {len(overlaps) - _MAX_SHOWN} more" if len(overlaps) > _MAX_SHOWN else ""
+        raise DataError(
+            f"{len(overlaps)} rows repeat questions of an eval set: {shown}{more}.",
+            next_step="Build with remove_contaminated (--remove-contaminated) to leave them out, "
+            "or with allow_contamination (--allow-contamination) to keep and record them.",
+        )
     return ContaminationReport(
         evalsets=tuple(
             CheckedEvalSet(name=evalset.name, num_items=len(evalset.items), sha256=evalset.sha256)
@@ -133,17 +139,4 @@ def judge_contamination(
         verdict="clean" if not overlaps else "allowed" if spec.allow_contamination else "removed",
         num_overlapping_rows=len(overlaps),
         overlaps=tuple(overlaps[:MAX_OVERLAPS_KEPT]),
-    )
-
-
-def _contaminated(overlaps: Sequence[Overlap]) -> DataError:
-    shown = "; ".join(
-        f"trace {found.trace_id} is {found.evalset}/{found.item_id} ({found.kind})"
-        for found in overlaps[:_MAX_SHOWN]
-    )
-    more = f"; and {len(overlaps) - _MAX_SHOWN} more" if len(overlaps) > _MAX_SHOWN else ""
-    return DataError(
-        f"{len(overlaps)} rows repeat questions of an eval set: {shown}{more}.",
-        next_step="Build with remove_contaminated (--remove-contaminated) to leave them out, "
-        "or with allow_contamination (--allow-contamination) to keep and record them.",
     )

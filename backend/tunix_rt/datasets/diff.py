@@ -8,19 +8,14 @@ from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict
-
+from tunix_rt.base.records import Frozen
 from tunix_rt.datasets.rows import digest
 from tunix_rt.datasets.service import get_dataset, iter_rows
 from tunix_rt.datasets.types import DatasetManifest, SplitStatistics
 from tunix_rt.traces.types import normalised_prompt
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class DiffRow(_Frozen):
+class DiffRow(Frozen):
     """A row that only one side has."""
 
     trace_id: UUID
@@ -29,7 +24,7 @@ class DiffRow(_Frozen):
     final_answer: str
 
 
-class AnswerChange(_Frozen):
+class AnswerChange(Frozen):
     """A question of both sides with different answers."""
 
     prompt_start: str
@@ -37,7 +32,7 @@ class AnswerChange(_Frozen):
     other_answers: tuple[str, ...]
 
 
-class SplitMove(_Frozen):
+class SplitMove(Frozen):
     """A question that is in different splits on the two sides."""
 
     prompt_start: str
@@ -45,7 +40,7 @@ class SplitMove(_Frozen):
     other_split: str
 
 
-class DatasetDiff(_Frozen):
+class DatasetDiff(Frozen):
     """Counts of every change, a page of each, and the statistics of both sides."""
 
     base: str
@@ -141,8 +136,8 @@ def diff_datasets(datasets_dir: Path, base: str, other: str, *, limit: int, offs
         num_removed=len(removed),
         num_answers_changed=len(answers),
         num_splits_moved=len(moves),
-        added=tuple(map(_shown, added[page])),
-        removed=tuple(map(_shown, removed[page])),
+        added=tuple(DiffRow.model_validate(row, from_attributes=True) for row in added[page]),
+        removed=tuple(DiffRow.model_validate(row, from_attributes=True) for row in removed[page]),
         answers_changed=tuple(answers[page]),
         splits_moved=tuple(moves[page]),
         base_statistics={split.name: split.statistics for split in manifests[0].splits},
@@ -161,12 +156,3 @@ def _entries(datasets_dir: Path, manifest: DatasetManifest) -> Iterator[RowEntry
                 final_answer=trace["final_answer"],
                 question_key=digest(normalised_prompt(trace["prompt"])),
             )
-
-
-def _shown(row: RowEntry) -> DiffRow:
-    return DiffRow(
-        trace_id=row.trace_id,
-        split=row.split,
-        prompt_start=row.prompt_start,
-        final_answer=row.final_answer,
-    )

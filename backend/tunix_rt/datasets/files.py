@@ -13,9 +13,9 @@ import shutil
 import tempfile
 from array import array
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO
 from uuid import uuid4
 
 from pydantic import ValidationError
@@ -196,9 +196,6 @@ class SplitWriter:
         self._file.close()
 
 
-_File = TypeVar("_File", RowSpool, SplitWriter)
-
-
 class DatasetBuild:
     """The directory of one build. Nothing in it is visible under the key before `publish`."""
 
@@ -206,23 +203,27 @@ class DatasetBuild:
         self._datasets_dir = datasets_dir
         self._key = key
         self._directory = directory
-        self._open: list[RowSpool | SplitWriter] = []
+        self._open_files = ExitStack()
 
     def spool(self) -> RowSpool:
         """A spool for the considered rows."""
-        return self._track(RowSpool(self._directory))
+        return self._open_files.enter_context(closing(RowSpool(self._directory)))
 
     def split(self, name: str) -> SplitWriter:
         """The writer of a split's file."""
-        return self._track(SplitWriter(self._directory, name))
+        return self._open_files.enter_context(closing(SplitWriter(self._directory, name)))
 
-    def write_card(self, text: str) -> str:
-        """Write the dataset card; returns its SHA-256."""
-        return self._write(CARD_FILE, text)
+    def write(self, name: str, text: str) -> str:
+        """Write a file; returns its SHA-256."""
+        data = text.encode("utf-8")
+        with (self._directory / name).open("wb") as file:
+            file.write(data)
+            _sync(file)
+        return hashlib.sha256(data).hexdigest()
 
     def publish(self, manifest: DatasetManifest) -> bool:
         """Publish the dataset atomically. False if the key exists; the existing dataset is not changed."""
-        self._write(MANIFEST_FILE, manifest.model_dump_json(indent=2, exclude_none=True) + "\n")
+        self.write(MANIFEST_FILE, manifest.model_dump_json(indent=2, exclude_none=True) + "\n")
         sync_directory(self._directory)
         os.chmod(self._directory, 0o755)
         try:
@@ -236,22 +237,10 @@ class DatasetBuild:
 
     def discard(self) -> None:
         """Close and remove all unpublished files."""
-        for file in self._open:
-            # On a full disk, the last buffer cannot be flushed; the file is removed anyway.
-            with suppress(OSError):
-                file.close()
+        # On a full disk, the last buffer of a file cannot be flushed; the file is removed anyway.
+        with suppress(OSError):
+            self._open_files.close()
         shutil.rmtree(self._directory, ignore_errors=True)
-
-    def _track(self, file: _File) -> _File:
-        self._open.append(file)
-        return file
-
-    def _write(self, name: str, text: str) -> str:
-        data = text.encode("utf-8")
-        with (self._directory / name).open("wb") as file:
-            file.write(data)
-            _sync(file)
-        return hashlib.sha256(data).hexdigest()
 
 
 @contextmanager

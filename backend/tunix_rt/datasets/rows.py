@@ -46,15 +46,15 @@ def words(text: str) -> list[str]:
     return _WORD.findall(text.casefold())
 
 
-def shingles(text_words: list[str], *, size: int = SHINGLE_WORDS) -> set[str]:
-    """Every run of `size` words; a shorter text is one shingle.
+def shingles(text_words: list[str]) -> set[str]:
+    """Every run of three words; a shorter text is one shingle.
 
     Example:
         ["a", "b", "c", "d"] -> {"a b c", "b c d"}
     """
-    if len(text_words) <= size:
+    if len(text_words) <= SHINGLE_WORDS:
         return {" ".join(text_words)}
-    columns = [text_words[start:] for start in range(size)]
+    columns = [text_words[start:] for start in range(SHINGLE_WORDS)]
     return set(map(" ".join, zip(*columns, strict=False)))
 
 

@@ -15,7 +15,7 @@ from pydantic_core import from_json
 from tunix_rt.base.errors import ConflictError, DataError, NotFoundError
 from tunix_rt.base.files.atomic import storage_errors, write_atomically
 from tunix_rt.base.home import Home
-from tunix_rt.base.records import Pagination, explain_validation_error, pagination
+from tunix_rt.base.records import Frozen, Pagination, explain_validation_error, pagination
 from tunix_rt.base.settings import JOB_RECIPE_FILE, RUN_RECIPE_FILE, Settings
 from tunix_rt.base.statistics import Bin, histogram
 from tunix_rt.datasets.card import dataset_card
@@ -239,12 +239,7 @@ def export_directory(
 
 
 def open_export(
-    datasets_dir: Path,
-    key: str,
-    *,
-    split: str | None,
-    export_format: ExportFormat,
-    file_type: ExportFileType,
+    datasets_dir: Path, key: str, *, split: str | None, export_format: ExportFormat, file_type: ExportFileType
 ) -> IO[bytes]:
     """Export to an open, unlinked temporary file, which the caller closes.
 
@@ -256,10 +251,9 @@ def open_export(
         return path.open("rb")
 
 
-class DatasetHistograms(BaseModel):
+class DatasetHistograms(Frozen):
     """Histograms of the rows of one split."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
     dataset_key: str
     split: str
     num_rows: int

@@ -164,8 +164,8 @@ _PART = re.compile(r"^ *(prompt|setup|given|calculation|process|deduction|check|
 def worked_problem(rng: SeededRandom, text: str, answer: object, difficulty: Difficulty = "easy") -> Problem:
     """The problem that `text` describes, with one of its prompts.
 
-    The text is a sequence of `kind: content`, each on a new line; a line without a kind continues the one
-    before it. Drawing the prompt must be the last use of `rng`.
+    The text is a sequence of `kind: content`, each on a new line, with the prompts first; a line without a
+    kind continues the one before it. Drawing the prompt must be the last use of `rng`.
 
     Example:
         prompt: What is {a} + {b}?

@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 
-from pydantic import BaseModel, ConfigDict
-
 from tunix_rt.base.errors import InvalidInputError
+from tunix_rt.base.records import Frozen
 from tunix_rt.problems.families.algebra import ALGEBRA, PROPORTIONS
 from tunix_rt.problems.families.arithmetic import ARITHMETIC, NUMBER_WRITING
 from tunix_rt.problems.families.chance import DATA_AND_CHANCE, FRACTIONS
@@ -82,10 +81,9 @@ def _rotate(queue: list[Family], count: int, seed: int, source: str) -> Iterator
 GYM_PREFIX = "gym:"
 
 
-class GeneratorInfo(BaseModel):
+class GeneratorInfo(Frozen):
     """A task in the output of `traces generate --list`."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
     name: str
     topic: str
     category: str

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Literal
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
-from pydantic import BaseModel, ConfigDict
 
+from tunix_rt.base.records import Frozen
 from tunix_rt.tokenization.encoding import FindingCode, TokenPart
 from tunix_rt.traces.types import MarkupStyle
 
@@ -22,11 +22,7 @@ Severity = Literal["error", "warning", "info"]
 _INVISIBLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff]")
 
 
-class _XrayModel(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class XrayToken(_XrayModel):
+class XrayToken(Frozen):
     """One token of a row."""
 
     id: int
@@ -36,7 +32,7 @@ class XrayToken(_XrayModel):
     part: TokenPart
 
 
-class XraySegment(_XrayModel):
+class XraySegment(Frozen):
     """Tokens `start` to `end` (exclusive) of a row are one example."""
 
     example: int
@@ -46,14 +42,14 @@ class XraySegment(_XrayModel):
     findings: tuple[FindingCode, ...]
 
 
-class XrayRow(_XrayModel):
+class XrayRow(Frozen):
     """One row as the model sees it: one example, or several when packed, then padding."""
 
     tokens: tuple[XrayToken, ...]
     segments: tuple[XraySegment, ...]
 
 
-class PartCount(_XrayModel):
+class PartCount(Frozen):
     """How many tokens of one part are trained and masked, over all examples."""
 
     part: TokenPart
@@ -61,7 +57,7 @@ class PartCount(_XrayModel):
     num_masked: int
 
 
-class XrayFinding(_XrayModel):
+class XrayFinding(Frozen):
     """A finding about the dataset with this tokenizer and template."""
 
     code: FindingCode
@@ -76,7 +72,7 @@ class XrayFinding(_XrayModel):
     """Positions of the first affected examples."""
 
 
-class XrayReport(_XrayModel):
+class XrayReport(Frozen):
     """The dataset as training sees it. `passed` is false when a finding is an error."""
 
     passed: bool

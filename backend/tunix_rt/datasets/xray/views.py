@@ -8,14 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tunix_rt.base.terminal.output import counted
-from tunix_rt.datasets.xray.report import (
-    Severity,
-    XrayFinding,
-    XrayReport,
-    XrayRow,
-    XrayToken,
-    visible_text,
-)
+from tunix_rt.datasets.xray.report import Severity, XrayFinding, XrayReport, XrayRow, XrayToken, visible_text
 from tunix_rt.tokenization.encoding import TokenPart
 
 _SEVERITY_STYLES: dict[Severity, str] = {"error": "bold red", "warning": "yellow", "info": "cyan"}
