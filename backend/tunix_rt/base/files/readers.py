@@ -115,9 +115,7 @@ def _text_stream(file: io.BufferedReader, raw: io.BufferedReader, kind: FileType
         return raw.tell() / num_bytes
 
     if kind == "jsonl":
-        # One object per line, or the objects of one list.
-        rows = read_json_list(file) if starts_a_list(file.peek(64)) else unread_lines(file)
-        return RowStream(_until_damaged(rows), fraction_read)
+        return RowStream(_until_damaged(_json_rows(file)), fraction_read)
     try:
         table = CsvTable(file, delimiter="\t" if kind == "tsv" else ",")
     except _DAMAGE as error:
@@ -125,6 +123,11 @@ def _text_stream(file: io.BufferedReader, raw: io.BufferedReader, kind: FileType
             f"The gzip data is damaged ({error}).", next_step="Compress or download the file again."
         ) from error
     return RowStream(_until_damaged(table.rows()), fraction_read, table.columns)
+
+
+def _json_rows(file: io.BufferedReader) -> Iterator[UnreadRow]:
+    """One object per line, or the objects of one list. Damaged data raises with the first row, not before."""
+    yield from read_json_list(file) if starts_a_list(file.peek(64)) else unread_lines(file)
 
 
 def _until_damaged(rows: Iterator[UnreadRow]) -> Iterator[UnreadRow]:
