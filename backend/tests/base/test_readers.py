@@ -216,6 +216,14 @@ def test_a_truncated_gzip_file_ends_in_a_bad_row(tmp_path: Path) -> None:
     assert rows[-1].number == len(rows)
 
 
+def test_a_damaged_gzip_header_is_a_bad_row(tmp_path: Path) -> None:
+    path = tmp_path / "not-gzip.gz"
+    path.write_bytes(b"\x1f\x8b" + bytes(range(256)))
+    (row,) = rows_in(path)
+    assert isinstance(row, BadRow)
+    assert "gzip data is damaged" in row.reason
+
+
 def test_a_damaged_csv_header_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "cut.csv.gz"
     path.write_bytes(gzip.compress(b"q,a\nb,2\n")[:15])

@@ -109,28 +109,24 @@ class StorageError(TunixRTError):
     """The disk or the database failed; nothing was partially written."""
 
     code = "storage"
-    exit_code = 1
 
 
 class JudgeError(TunixRTError):
     """The judge's endpoint cannot be used: unreachable, wrong key, or unknown model."""
 
     code = "judge"
-    exit_code = 1
 
 
 class ServingError(TunixRTError):
     """The process that serves a model has died, or no process is free to load it."""
 
     code = "serving"
-    exit_code = 1
 
 
 class KaggleError(TunixRTError):
     """Kaggle is unreachable or refuses the request, or a notebook there failed or has not ended."""
 
     code = "kaggle"
-    exit_code = 1
 
 
 class MissingExtraError(TunixRTError):

@@ -25,9 +25,11 @@ def available_memory_bytes() -> int | None:
 
     None if the system does not report it.
     """
-    free = _field(Path("/proc/meminfo"), "MemAvailable:")
-    rooms = [room for room in (free, _container_room()) if room is not None]
-    return min(rooms, default=None)
+    rooms = [_field(Path("/proc/meminfo"), "MemAvailable:")]
+    limit, used = _CGROUP / "memory.max", _CGROUP / "memory.current"
+    if limit.exists() and used.exists() and (text := limit.read_text().strip()) != "max":
+        rooms.append(int(text) - int(used.read_text()))
+    return min((room for room in rooms if room is not None), default=None)
 
 
 def peak_process_bytes() -> int | None:
@@ -50,14 +52,6 @@ def _field(path: Path, name: str) -> int | None:
         if line.startswith(name):
             return int(line.split()[1]) * 1024
     return None
-
-
-def _container_room() -> int | None:
-    limit, used = _CGROUP / "memory.max", _CGROUP / "memory.current"
-    if not limit.exists() or not used.exists():
-        return None
-    text = limit.read_text().strip()
-    return None if text == "max" else int(text) - int(used.read_text())
 
 
 def _container_cores(cgroup: Path) -> float | None:

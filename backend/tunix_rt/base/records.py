@@ -9,10 +9,16 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 Count = Annotated[int, Field(ge=0)]
 
 
-class Record(BaseModel):
+class Frozen(BaseModel):
+    """Closed and frozen."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Record(Frozen):
     """Closed and frozen; unknown values are left out, never written as null."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(allow_inf_nan=False)
 
     def to_json(self) -> dict[str, Any]:
         """The record as plain JSON values."""
@@ -48,23 +54,22 @@ StorableText = Annotated[str, AfterValidator(_storable_text)]
 Text = Annotated[str, Field(min_length=1, pattern=TEXT_PATTERN)]
 
 
-def explain_validation_error(error: ValidationError, *, whole: str = "trace", max_problems: int = 3) -> str:
+def explain_validation_error(error: ValidationError, *, whole: str = "trace") -> str:
     """One line that names each bad field and why, e.g. `prompt: Field required`."""
     problems = error.errors(include_url=False, include_context=False, include_input=False)
-    return explain_problems(problems, whole=whole, max_problems=max_problems)
+    return explain_problems(problems, whole=whole)
 
 
 def explain_problems(
     problems: Sequence[Mapping[str, Any]], *, whole: str = "trace", max_problems: int = 3
 ) -> str:
     """`explain_validation_error` for pydantic's list of problems; `whole` names the validated object."""
-    reasons = [f"{_place(problem['loc'], whole)}: {_reason(problem)}" for problem in problems[:max_problems]]
+    reasons = [
+        f"{'.'.join(map(str, problem['loc'])) or whole}: {_reason(problem)}"
+        for problem in problems[:max_problems]
+    ]
     num_hidden = len(problems) - max_problems
     return "; ".join(reasons) + (f"; and {num_hidden} more" if num_hidden > 0 else "")
-
-
-def _place(loc: Sequence[int | str], whole: str) -> str:
-    return ".".join(str(part) for part in loc) or whole
 
 
 def _reason(problem: Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 
@@ -18,6 +18,16 @@ RUN_RECIPE_FILE = "recipe.resolved.json"
 
 
 _PREFIX = "tunix_rt_"
+
+
+class _HomeDirectory:
+    """A directory of the home, by its name."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, settings: "Settings", _owner: type) -> Path:
+        return settings.home_dir / self._name
 
 
 class Settings(BaseModel):
@@ -99,6 +109,33 @@ class Settings(BaseModel):
     serving_idle_s: Annotated[float, Field(gt=0)] = 600.0
     """Seconds until an idle model is unloaded."""
 
+    datasets_dir: ClassVar = _HomeDirectory("datasets")
+    """Dataset directories."""
+    runs_dir: ClassVar = _HomeDirectory("runs")
+    """Run directories."""
+    jobs_dir: ClassVar = _HomeDirectory("jobs")
+    """The service's own files about runs, separate from the run directories."""
+    tasks_dir: ClassVar = _HomeDirectory("tasks")
+    """Files of tasks: output, progress, exports."""
+    models_dir: ClassVar = _HomeDirectory("models")
+    """Weights of registered models."""
+    evaluations_dir: ClassVar = _HomeDirectory("evaluations")
+    """Evaluation directories."""
+    faithfulness_dir: ClassVar = _HomeDirectory("faithfulness")
+    """Faithfulness reports, one directory each."""
+    evidence_dir: ClassVar = _HomeDirectory("evidence")
+    """Default directory for evidence bundles."""
+    judge_cache_dir: ClassVar = _HomeDirectory("judge_cache")
+    """Cached replies of judges."""
+    plans_dir: ClassVar = _HomeDirectory("plans")
+    """Cached compiler reports about training steps."""
+    parity_dir: ClassVar = _HomeDirectory("parity")
+    """Parity certificates."""
+    recipes_dir: ClassVar = _HomeDirectory("recipes")
+    """The user's recipes; the shipped ones are inside the package."""
+    evalsets_dir: ClassVar = _HomeDirectory(EVALSETS)
+    """The user's eval sets; the shipped ones are inside the package."""
+
     @field_validator("allowed_hosts", mode="before")
     @classmethod
     def _split(cls, value: Any) -> Any:
@@ -110,71 +147,6 @@ class Settings(BaseModel):
     def home_dir(self) -> Path:
         """The home directory, absolute."""
         return self.home.expanduser().resolve()
-
-    @property
-    def datasets_dir(self) -> Path:
-        """Dataset directories."""
-        return self.home_dir / "datasets"
-
-    @property
-    def runs_dir(self) -> Path:
-        """Run directories."""
-        return self.home_dir / "runs"
-
-    @property
-    def jobs_dir(self) -> Path:
-        """The service's own files about runs, separate from the run directories."""
-        return self.home_dir / "jobs"
-
-    @property
-    def tasks_dir(self) -> Path:
-        """Files of tasks: output, progress, exports."""
-        return self.home_dir / "tasks"
-
-    @property
-    def models_dir(self) -> Path:
-        """Weights of registered models."""
-        return self.home_dir / "models"
-
-    @property
-    def evaluations_dir(self) -> Path:
-        """Evaluation directories."""
-        return self.home_dir / "evaluations"
-
-    @property
-    def faithfulness_dir(self) -> Path:
-        """Faithfulness reports, one directory each."""
-        return self.home_dir / "faithfulness"
-
-    @property
-    def evidence_dir(self) -> Path:
-        """Default directory for evidence bundles."""
-        return self.home_dir / "evidence"
-
-    @property
-    def judge_cache_dir(self) -> Path:
-        """Cached replies of judges."""
-        return self.home_dir / "judge_cache"
-
-    @property
-    def plans_dir(self) -> Path:
-        """Cached compiler reports about training steps."""
-        return self.home_dir / "plans"
-
-    @property
-    def parity_dir(self) -> Path:
-        """Parity certificates."""
-        return self.home_dir / "parity"
-
-    @property
-    def recipes_dir(self) -> Path:
-        """The user's recipes; the shipped ones are inside the package."""
-        return self.home_dir / "recipes"
-
-    @property
-    def evalsets_dir(self) -> Path:
-        """The user's eval sets; the shipped ones are inside the package."""
-        return self.home_dir / EVALSETS
 
     @property
     def resolved_database_url(self) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pydantic import BaseModel, ConfigDict
 
 MAX_BINS = 20
-_ROUND = (1, 2, 5, 10)
 
 
 class Bin(BaseModel):
@@ -18,19 +17,21 @@ class Bin(BaseModel):
     count: int
 
 
-def histogram(counted: Mapping[float, int], *, min_width: float = 1) -> tuple[Bin, ...]:
-    """The values in at most about `MAX_BINS` bins, including empty ones; () without values.
+def histogram(counted: Mapping[float, int]) -> tuple[Bin, ...]:
+    """How often each value occurs, in at most about `MAX_BINS` bins of width 1 or more; () without values.
 
-    Args:
-        counted: how often each value occurs.
-        min_width: minimum width of a bin; 1 for integers.
+    Empty bins between others are included.
 
     Example:
         {2: 1, 4: 3} -> 2 to 3: 1, 3 to 4: 0, 4 to 5: 3
     """
     if not counted:
         return ()
-    width = max(min_width, _round_width((max(counted) - min(counted)) / MAX_BINS))
+    width, spread = 1.0, (max(counted) - min(counted)) / MAX_BINS
+    if spread > 1:
+        # The next width that is 1, 2 or 5 times a power of ten.
+        power = 10.0 ** math.floor(math.log10(spread))
+        width = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= spread)
     first = math.floor(min(counted) / width)
     counts = [0] * (math.floor(max(counted) / width) - first + 1)
     for value, count in counted.items():
@@ -39,14 +40,6 @@ def histogram(counted: Mapping[float, int], *, min_width: float = 1) -> tuple[Bi
         Bin(low=(first + index) * width, high=(first + index + 1) * width, count=count)
         for index, count in enumerate(counts)
     )
-
-
-def _round_width(width: float) -> float:
-    """The next width that is 1, 2 or 5 times a power of ten; 0 for 0."""
-    if width == 0:
-        return 0
-    power = 10.0 ** math.floor(math.log10(width))
-    return next(factor * power for factor in _ROUND if factor * power >= width)
 
 
 class Share(BaseModel):
@@ -79,8 +72,9 @@ def wilson_share(count: int, n: int) -> Share:
     return Share(count=count, n=n, low=low, high=high)
 
 
-def wilson_interval(share: float, n: int, *, z: float = 1.959964) -> tuple[float, float]:
-    """The Wilson score interval of a rate over n observations."""
+def wilson_interval(share: float, n: int) -> tuple[float, float]:
+    """The 95 % Wilson score interval of a rate over n observations."""
+    z = 1.959964
     centre = share + z * z / (2 * n)
     margin = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     scale = 1 + z * z / n

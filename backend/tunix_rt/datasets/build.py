@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict
-
 import tunix_rt
 from tunix_rt.base.errors import ConflictError, DataError
 from tunix_rt.base.home import Home
+from tunix_rt.base.records import Frozen
 from tunix_rt.datasets.card import dataset_card
 from tunix_rt.datasets.contamination import (
     ContaminationChecker,
@@ -24,8 +23,15 @@ from tunix_rt.datasets.contamination import (
     judge_contamination,
     load_evalsets,
 )
-from tunix_rt.datasets.dedup import MAX_EXAMPLES, exact_duplicates, near_duplicates, removal
-from tunix_rt.datasets.files import DatasetBuild, RowSpool, dataset_exists, open_build, read_manifest
+from tunix_rt.datasets.dedup import Reasons, exact_duplicates, near_duplicates, removal
+from tunix_rt.datasets.files import (
+    CARD_FILE,
+    DatasetBuild,
+    RowSpool,
+    dataset_exists,
+    open_build,
+    read_manifest,
+)
 from tunix_rt.datasets.rows import RowFacts, parse_row, split_of, split_statistics, unit_hash
 from tunix_rt.datasets.types import (
     BuildOutcome,
@@ -34,7 +40,7 @@ from tunix_rt.datasets.types import (
     DatasetSpec,
     ParentDataset,
     Removal,
-    RemovedPair,
+    RemovalReason,
     SplitFile,
     content_hash,
 )
@@ -101,38 +107,26 @@ def select_rows(
     """
     kept = sorted(range(len(rows)), key=lambda index: rows[index].id)
     removals: list[Removal] = []
+
+    def remove(reason: RemovalReason, removed: Reasons) -> None:
+        removals.append(removal(reason, rows, removed))
+        kept[:] = [index for index in kept if index not in removed]
+
     if spec.remove_contaminated:
-        removals.append(_contaminated(rows, [index for index in kept if index in matches], matches))
-        kept = _without(kept, matches)
+        overlaps = {
+            index: (f"{match.evalset}/{match.item_id}", match.similarity) for index, match in matches.items()
+        }
+        remove("contaminated", overlaps)
     if spec.dedup != "none":
-        duplicates = exact_duplicates(rows, kept)
-        kept = _without(kept, duplicates)
-        removals.append(removal("exact-duplicate", rows, duplicates))
+        remove("exact-duplicate", exact_duplicates(rows, kept))
     if spec.dedup == "near":
-        duplicates = near_duplicates(kept, threshold=spec.near_threshold, row_json=row_json)
-        kept = _without(kept, duplicates)
-        removals.append(removal("near-duplicate", rows, duplicates))
+        near = near_duplicates(rows, kept, threshold=spec.near_threshold, row_json=row_json)
+        remove("near-duplicate", near)
     for reason, cut in (("max-per-prompt", _first_per_question), ("limit", _within_limit)):
         shorter = cut(spec, rows, kept)
         removals.append(Removal.model_validate({"reason": reason, "num_rows": len(kept) - len(shorter)}))
         kept = shorter
     return Selection(kept, [entry for entry in removals if entry.num_rows])
-
-
-def _without(kept: Iterable[int], removed: Mapping[int, object]) -> list[int]:
-    return [index for index in kept if index not in removed]
-
-
-def _contaminated(rows: Sequence[RowFacts], removed: Sequence[int], matches: Mapping[int, Match]) -> Removal:
-    examples = tuple(
-        RemovedPair(
-            trace_id=rows[index].id,
-            because_of=f"{matches[index].evalset}/{matches[index].item_id}",
-            similarity=matches[index].similarity,
-        )
-        for index in removed[:MAX_EXAMPLES]
-    )
-    return Removal(reason="contaminated", num_rows=len(removed), examples=examples)
 
 
 def _first_per_question(spec: DatasetSpec, rows: Sequence[RowFacts], kept: list[int]) -> list[int]:
@@ -200,7 +194,11 @@ def build_dataset(
         ConflictError: the key exists with different content.
         StorageError: the disk is full or not writable; nothing is left behind.
     """
-    lineage = _lineage(spec, datasets_dir)
+    lineage = DatasetLineage(linter_version=LINTER_VERSION if spec.filters.needs_lint else None)
+    if spec.parent_dataset_key is not None:
+        parent = read_manifest(datasets_dir, spec.parent_dataset_key)
+        named = ParentDataset(dataset_key=parent.dataset_key, content_hash=parent.content_hash)
+        lineage = lineage.model_copy(update={"parent": named})
     with open_build(datasets_dir, spec.dataset_key) as build:
         scan = scan_rows(spec, traces, build.spool(), ContaminationChecker(evalsets), progress)
         selection = select_rows(spec, scan.rows, scan.matches, scan.spool.__getitem__)
@@ -227,17 +225,6 @@ def build_dataset(
         return _publish(build, manifest, datasets_dir)
 
 
-def _lineage(spec: DatasetSpec, datasets_dir: Path) -> DatasetLineage:
-    linter_version = LINTER_VERSION if spec.filters.needs_lint else None
-    if spec.parent_dataset_key is None:
-        return DatasetLineage(linter_version=linter_version)
-    parent = read_manifest(datasets_dir, spec.parent_dataset_key)
-    return DatasetLineage(
-        parent=ParentDataset(dataset_key=parent.dataset_key, content_hash=parent.content_hash),
-        linter_version=linter_version,
-    )
-
-
 def _write_splits(
     spec: DatasetSpec, build: DatasetBuild, scan: RowScan, selection: Selection
 ) -> tuple[SplitFile, ...]:
@@ -247,19 +234,6 @@ def _write_splits(
         name = scan.split_names[index]
         writers[name].write(scan.spool[index])
         members[name].append(scan.rows[index])
-    _require_rows(spec, members)
-    return tuple(
-        SplitFile(
-            name=name,
-            sha256=writer.finish(),
-            num_bytes=writer.num_bytes,
-            statistics=split_statistics(members[name]),
-        )
-        for name, writer in writers.items()
-    )
-
-
-def _require_rows(spec: DatasetSpec, members: dict[str, list[RowFacts]]) -> None:
     if not any(members.values()):
         raise DataError(
             "No stored trace matches, so there is nothing to build.",
@@ -271,6 +245,15 @@ def _require_rows(spec: DatasetSpec, members: dict[str, list[RowFacts]]) -> None
             f"The split {first!r} is empty: there are too few questions for these fractions.",
             next_step=f"Add traces, choose another seed, or put all rows into one split: {{{first!r}: 1.0}}.",
         )
+    return tuple(
+        SplitFile(
+            name=name,
+            sha256=writer.finish(),
+            num_bytes=writer.num_bytes,
+            statistics=split_statistics(members[name]),
+        )
+        for name, writer in writers.items()
+    )
 
 
 def _warnings(splits: Sequence[SplitFile]) -> tuple[str, ...]:
@@ -279,45 +262,34 @@ def _warnings(splits: Sequence[SplitFile]) -> tuple[str, ...]:
         name, statistics = split.name, split.statistics
         if statistics.num_rows == 0:
             warnings.append(f"The split {name!r} is empty: there are too few questions for its fraction.")
-        if statistics.num_prompts_with_several_answers:
-            warnings.append(
-                f"In {name!r}, {statistics.num_prompts_with_several_answers} questions have rows "
-                "that disagree on the final answer."
-            )
+        if number := statistics.num_prompts_with_several_answers:
+            warnings.append(f"In {name!r}, {number} questions have rows that disagree on the final answer.")
     return tuple(warnings)
 
 
 def _publish(build: DatasetBuild, manifest: DatasetManifest, datasets_dir: Path) -> BuildOutcome:
-    card_sha256 = build.write_card(dataset_card(manifest))
-    manifest = manifest.model_copy(update={"card_sha256": card_sha256})
-    if build.publish(manifest):
-        return _outcome("created", manifest)
+    manifest = manifest.model_copy(update={"card_sha256": build.write(CARD_FILE, dataset_card(manifest))})
     key = manifest.dataset_key
-    if dataset_exists(datasets_dir, key):
-        existing = read_manifest(datasets_dir, key)
-        if existing.content_hash == manifest.content_hash:
-            return _outcome("unchanged", existing)
-    raise ConflictError(
-        f"The dataset {key!r} exists with different content, and datasets are immutable.",
-        next_step="Build it as another version (e.g. --version v2), "
-        f"or delete the old one first: tunix-rt data delete {key}",
-    )
-
-
-def _outcome(status: Literal["created", "unchanged"], manifest: DatasetManifest) -> BuildOutcome:
-    return BuildOutcome(
-        dataset_key=manifest.dataset_key, status=status, trace_count=manifest.num_rows, manifest=manifest
-    )
+    status: Literal["created", "unchanged"] = "created"
+    if not build.publish(manifest):
+        existing = read_manifest(datasets_dir, key) if dataset_exists(datasets_dir, key) else None
+        if existing is None or existing.content_hash != manifest.content_hash:
+            raise ConflictError(
+                f"The dataset {key!r} exists with different content, and datasets are immutable.",
+                next_step="Build it as another version (e.g. --version v2), "
+                f"or delete the old one first: tunix-rt data delete {key}",
+            )
+        status, manifest = "unchanged", existing
+    return BuildOutcome(dataset_key=key, status=status, trace_count=manifest.num_rows, manifest=manifest)
 
 
 MAX_TRACES = 5_000
 """A preview must be interactive: it inspects at most this many traces, and reports if there are more."""
 
 
-class DatasetPreview(BaseModel):
+class DatasetPreview(Frozen):
     """The rows that a build would include, and those it would remove. Nothing is written."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
     dataset_key: str
     is_taken: bool
     """Whether a dataset with this key exists."""
@@ -340,12 +312,21 @@ class DatasetPreview(BaseModel):
 
 def preview_dataset(home: Home, spec: DatasetSpec, *, max_traces: int = MAX_TRACES) -> DatasetPreview:
     """Select rows as a build of `spec` would, from the first `max_traces` traces."""
-    num_unscored = _score_if_few(home, spec, max_traces)
-    page = TraceRepository(home.database).list(spec.filters, limit=1, offset=0)
-    with closing(RowSpool(Path(tempfile.gettempdir()))) as spool:
-        scan = _scan(home, spec, spool, max_traces)
+    traces = TraceRepository(home.database)
+    num_unscored = traces.count_unscored(spec.filters, LINTER_VERSION) if spec.filters.needs_lint else 0
+    if 0 < num_unscored <= max_traces:
+        score_unscored(traces, spec.filters)
+        num_unscored = 0
+    page = traces.list(spec.filters, limit=1, offset=0)
+    checker = ContaminationChecker(load_evalsets(home.settings.evalsets_dir))
+    with (
+        closing(RowSpool(Path(tempfile.gettempdir()))) as spool,
+        closing(traces.iter_selected(spec.filters)) as selected,
+    ):
+        scan = scan_rows(spec, islice(selected, max_traces), spool, checker)
         selection = select_rows(spec, scan.rows, scan.matches, spool.__getitem__)
     in_split = Counter(scan.split_names[index] for index in selection.kept)
+    overlapping = scan.matches if spec.remove_contaminated else scan.matches.keys() & set(selection.kept)
     return DatasetPreview(
         dataset_key=spec.dataset_key,
         is_taken=dataset_exists(home.settings.datasets_dir, spec.dataset_key),
@@ -357,28 +338,5 @@ def preview_dataset(home: Home, spec: DatasetSpec, *, max_traces: int = MAX_TRAC
         num_rows=len(selection.kept),
         removed=tuple(selection.removals),
         splits={name: in_split[name] for name in spec.splits},
-        num_overlapping_rows=_num_overlapping(spec, scan, selection),
+        num_overlapping_rows=len(overlapping),
     )
-
-
-def _scan(home: Home, spec: DatasetSpec, spool: RowSpool, max_traces: int) -> RowScan:
-    checker = ContaminationChecker(load_evalsets(home.settings.evalsets_dir))
-    with closing(TraceRepository(home.database).iter_selected(spec.filters)) as selected:
-        return scan_rows(spec, islice(selected, max_traces), spool, checker)
-
-
-def _num_overlapping(spec: DatasetSpec, scan: RowScan, selection: Selection) -> int:
-    if spec.remove_contaminated:
-        return len(scan.matches)
-    return sum(index in scan.matches for index in selection.kept)
-
-
-def _score_if_few(home: Home, spec: DatasetSpec, max_traces: int) -> int:
-    """Score the traces whose score a filter needs, unless there are too many; returns how many are left."""
-    if not spec.filters.needs_lint:
-        return 0
-    num_unscored = TraceRepository(home.database).count_unscored(spec.filters, LINTER_VERSION)
-    if num_unscored > max_traces:
-        return num_unscored
-    score_unscored(TraceRepository(home.database), spec.filters)
-    return 0

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Sequence
 
-from tunix_rt.datasets.types import DatasetManifest, Distribution, SplitStatistics
+from tunix_rt.datasets.types import DatasetManifest, Distribution
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 _NONE = "–"
@@ -32,20 +32,17 @@ def _header(manifest: DatasetManifest, file_suffix: str) -> str:
     files = "".join(
         f"  - split: {split.name}\n    path: {split.name}.{file_suffix}\n" for split in manifest.splits
     )
+    size = next((name for limit, name in _SIZES if manifest.num_rows < limit), "n>1M")
     return (
         "---\n"
         f"license: {manifest.spec.license}\n"
         f"pretty_name: {manifest.dataset_key}\n"
         "task_categories:\n- text-generation\n"
         "tags:\n- reasoning\n- tunix-rt\n"
-        f"size_categories:\n- {_size(manifest.num_rows)}\n"
+        f"size_categories:\n- {size}\n"
         f"configs:\n- config_name: default\n  data_files:\n{files}"
         "---"
     )
-
-
-def _size(num_rows: int) -> str:
-    return next((name for limit, name in _SIZES if num_rows < limit), "n>1M")
 
 
 def _summary(manifest: DatasetManifest) -> str:
@@ -59,25 +56,14 @@ def _summary(manifest: DatasetManifest) -> str:
 
 
 def _splits(manifest: DatasetManifest) -> str:
-    head = (
-        "split",
-        "rows",
-        "questions",
-        "steps mean / p95 / max",
-        "characters mean / p95 / max",
-        "score mean",
-    )
-    rows = [
-        (
-            split.name,
-            split.statistics.num_rows,
-            split.statistics.num_prompts,
-            _spread(split.statistics.steps),
-            _spread(split.statistics.chars),
-            _mean_score(split.statistics),
-        )
-        for split in manifest.splits
-    ]
+    spread = "mean / p95 / max"
+    head = ("split", "rows", "questions", f"steps {spread}", f"characters {spread}", "score mean")
+    rows = []
+    for split in manifest.splits:
+        found = split.statistics
+        score = f"{found.score.mean:.1f} (n={found.num_scored})" if found.score else _NONE
+        steps, chars = _spread(found.steps), _spread(found.chars)
+        rows.append((split.name, found.num_rows, found.num_prompts, steps, chars, score))
     return _table(head, rows)
 
 
@@ -85,10 +71,6 @@ def _spread(distribution: Distribution | None) -> str:
     if distribution is None:
         return _NONE
     return f"{distribution.mean:.1f} / {distribution.p95:g} / {distribution.max:g}"
-
-
-def _mean_score(statistics: SplitStatistics) -> str:
-    return f"{statistics.score.mean:.1f} (n={statistics.num_scored})" if statistics.score else _NONE
 
 
 def _labels(manifest: DatasetManifest) -> str:
@@ -135,8 +117,5 @@ def _lineage(manifest: DatasetManifest) -> str:
 
 def _table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(_cell(value) for value in line) + " |" for line in lines)
-
-
-def _cell(value: object) -> str:
-    return " ".join(str(value).replace("|", "\\|").split())
+    cells = [[" ".join(str(value).replace("|", "\\|").split()) for value in line] for line in lines]
+    return "\n".join(f"| {' | '.join(line)} |" for line in cells)

@@ -2,9 +2,8 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Protocol
 
 from tunix_rt.base.assets import shipped_evalset_names, shipped_evalset_path
 from tunix_rt.base.errors import DataError
@@ -15,6 +14,7 @@ from tunix_rt.datasets.types import (
     CheckedEvalSet,
     ContaminationReport,
     DatasetSpec,
+    EvalItem,
     Overlap,
     OverlapKind,
     evalset_hash,
@@ -29,24 +29,12 @@ MAX_OVERLAPS_KEPT = 100
 _MAX_SHOWN = 5
 
 
-class EvalQuestion(Protocol):
-    """The fields of an eval item that the check needs."""
-
-    @property
-    def id(self) -> str:
-        """The item's name."""
-
-    @property
-    def prompt(self) -> str:
-        """The question."""
-
-
 @dataclass(frozen=True)
 class EvalSet:
     """An eval set to compare with."""
 
     name: str
-    items: Sequence[EvalQuestion]
+    items: Sequence[EvalItem]
     sha256: str
 
 
@@ -64,12 +52,8 @@ def load_evalsets(evalsets_dir: Path) -> list[EvalSet]:
     """All shipped eval sets and all eval sets of the user."""
     shipped = [(name, shipped_evalset_path(name)) for name in shipped_evalset_names()]
     own = [(path.stem, path) for path in sorted(evalsets_dir.glob("*.jsonl"))]
-    return [_load(name, path) for name, path in shipped + own]
-
-
-def _load(name: str, path: Path) -> EvalSet:
-    items = load_evalset(path)
-    return EvalSet(name=name, items=items, sha256=evalset_hash(items))
+    loaded = [(name, load_evalset(path)) for name, path in shipped + own]
+    return [EvalSet(name, items, evalset_hash(items)) for name, items in loaded]
 
 
 class ContaminationChecker:
@@ -82,8 +66,17 @@ class ContaminationChecker:
         self._exact = {question.text: index for index, question in reversed(list(enumerate(questions)))}
         self._numbers = [question.numbers for question in questions]
         self._shingles = [shingles(words(question.text)) for question in questions]
-        self._near = self._index_by_numbers(questions)
-        self._runs, self._num_runs = _index_runs(questions)
+        self._near: dict[tuple[str, ...], NearDuplicateIndex] = {}
+        self._runs: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
+        self._num_runs: list[int] = []
+        for index, question in enumerate(questions):
+            if question.numbers not in self._near:
+                self._near[question.numbers] = NearDuplicateIndex(NEAR_THRESHOLD, self._shingles.__getitem__)
+            self._near[question.numbers].find_or_add(index, self._shingles[index])
+            runs = set(_runs(question))
+            self._num_runs.append(len(runs))
+            for run in runs:
+                self._runs[run].append(index)
 
     def match(self, question: Question) -> Match | None:
         """The item that this question repeats exactly, repeats nearly, or contains."""
@@ -93,14 +86,6 @@ class ContaminationChecker:
         if near is not None and (found := near.find(shingles(words(question.text)))) is not None:
             return self._match(found[0], "near-duplicate", found[1])
         return self._contained(question)
-
-    def _index_by_numbers(self, questions: Sequence[Question]) -> dict[tuple[str, ...], NearDuplicateIndex]:
-        groups: dict[tuple[str, ...], NearDuplicateIndex] = {}
-        for index, question in enumerate(questions):
-            if question.numbers not in groups:
-                groups[question.numbers] = NearDuplicateIndex(NEAR_THRESHOLD, self._shingles.__getitem__)
-            groups[question.numbers].find_or_add(index, self._shingles[index])
-        return groups
 
     def _contained(self, question: Question) -> Match | None:
         if self._runs.keys().isdisjoint(_runs(question)):
@@ -129,29 +114,23 @@ def _runs(question: Question) -> Iterator[tuple[str, ...]]:
     return zip(*(text_words[start:] for start in range(RUN_WORDS)), strict=False)
 
 
-def _index_runs(questions: Sequence[Question]) -> tuple[dict[tuple[str, ...], list[int]], dict[int, int]]:
-    holders: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
-    num_runs: dict[int, int] = {}
-    for index, question in enumerate(questions):
-        runs = set(_runs(question))
-        num_runs[index] = len(runs)
-        for run in runs:
-            holders[run].append(index)
-    return dict(holders), num_runs
-
-
 def judge_contamination(
-    spec: DatasetSpec,
-    evalsets: Sequence[EvalSet],
-    rows: Sequence[RowFacts],
-    matches: Mapping[int, Match],
+    spec: DatasetSpec, evalsets: Sequence[EvalSet], rows: Sequence[RowFacts], matches: Mapping[int, Match]
 ) -> ContaminationReport:
     """Report the overlapping rows, or raise DataError if the spec neither allows nor removes them."""
-    overlaps = sorted(
-        (_overlap(rows[index], match) for index, match in matches.items()), key=lambda found: found.trace_id
-    )
+    found = (Overlap(trace_id=rows[index].id, **asdict(match)) for index, match in matches.items())
+    overlaps = sorted(found, key=lambda overlap: overlap.trace_id)
     if overlaps and not (spec.allow_contamination or spec.remove_contaminated):
-        raise _contaminated(overlaps)
+        shown = "; ".join(
+            f"trace {found.trace_id} is {found.evalset}/{found.item_id} ({found.kind})"
+            for found in overlaps[:_MAX_SHOWN]
+        )
+        more = f"; and {len(overlaps) - _MAX_SHOWN} more" if len(overlaps) > _MAX_SHOWN else ""
+        raise DataError(
+            f"{len(overlaps)} rows repeat questions of an eval set: {shown}{more}.",
+            next_step="Build with remove_contaminated (--remove-contaminated) to leave them out, "
+            "or with allow_contamination (--allow-contamination) to keep and record them.",
+        )
     return ContaminationReport(
         evalsets=tuple(
             CheckedEvalSet(name=evalset.name, num_items=len(evalset.items), sha256=evalset.sha256)
@@ -160,27 +139,4 @@ def judge_contamination(
         verdict="clean" if not overlaps else "allowed" if spec.allow_contamination else "removed",
         num_overlapping_rows=len(overlaps),
         overlaps=tuple(overlaps[:MAX_OVERLAPS_KEPT]),
-    )
-
-
-def _overlap(row: RowFacts, match: Match) -> Overlap:
-    return Overlap(
-        trace_id=row.id,
-        evalset=match.evalset,
-        item_id=match.item_id,
-        kind=match.kind,
-        similarity=match.similarity,
-    )
-
-
-def _contaminated(overlaps: Sequence[Overlap]) -> DataError:
-    shown = "; ".join(
-        f"trace {found.trace_id} is {found.evalset}/{found.item_id} ({found.kind})"
-        for found in overlaps[:_MAX_SHOWN]
-    )
-    more = f"; and {len(overlaps) - _MAX_SHOWN} more" if len(overlaps) > _MAX_SHOWN else ""
-    return DataError(
-        f"{len(overlaps)} rows repeat questions of an eval set: {shown}{more}.",
-        next_step="Build with remove_contaminated (--remove-contaminated) to leave them out, "
-        "or with allow_contamination (--allow-contamination) to keep and record them.",
     )

@@ -95,68 +95,53 @@ def _signature(shingles: set[str]) -> Any:
 MAX_EXAMPLES = 20
 _CACHED_SHINGLES = 256
 
-Duplicates = dict[int, tuple[int, float]]
-"""Removed row -> (kept row, similarity)."""
+Reasons = dict[int, tuple[str, float]]
+"""Removed row -> (what it repeats, similarity)."""
 
 
-def exact_duplicates(rows: Sequence[RowFacts], order: Iterable[int]) -> Duplicates:
+def exact_duplicates(rows: Sequence[RowFacts], order: Iterable[int]) -> Reasons:
     """Rows with the question, steps and answer of an earlier row, whatever their metadata."""
     first: dict[bytes, int] = {}
-    duplicates: Duplicates = {}
+    duplicates: Reasons = {}
     for index in order:
         kept = first.setdefault(rows[index].content_key, index)
         if kept != index:
-            duplicates[index] = (kept, 1.0)
+            duplicates[index] = (str(rows[kept].id), 1.0)
     return duplicates
 
 
 def near_duplicates(
-    order: Iterable[int], *, threshold: float, row_json: Callable[[int], bytes]
-) -> Duplicates:
+    rows: Sequence[RowFacts], order: Iterable[int], *, threshold: float, row_json: Callable[[int], bytes]
+) -> Reasons:
     """Rows that nearly repeat an earlier row.
 
     Rows with different numbers or answers are never duplicates, so only rows that agree in both are compared.
     """
-    duplicates: Duplicates = {}
-    for group in _groups_with_same_numbers(order, row_json):
-        duplicates.update(_near_duplicates_in(group, threshold, row_json))
-    return duplicates
 
+    @lru_cache(maxsize=_CACHED_SHINGLES)
+    def shingles_at(index: int) -> set[str]:
+        trace = from_json(row_json(index))
+        return shingles(words(f"{trace['prompt']}\n{solution_text(trace)}"))
 
-def _groups_with_same_numbers(order: Iterable[int], row_json: Callable[[int], bytes]) -> Iterable[list[int]]:
     groups: defaultdict[bytes, list[int]] = defaultdict(list)
     for index in order:
         groups[numbers_key(from_json(row_json(index)))].append(index)
-    return (group for group in groups.values() if len(group) > 1)
+    duplicates: Reasons = {}
+    for group in groups.values():
+        if len(group) > 1:
+            near = NearDuplicateIndex(threshold, shingles_at)
+            for index in group:
+                if (match := near.find_or_add(index, shingles_at(index))) is not None:
+                    kept, similarity = match
+                    duplicates[index] = (str(rows[kept].id), similarity)
+    return duplicates
 
 
-def _near_duplicates_in(group: list[int], threshold: float, row_json: Callable[[int], bytes]) -> Duplicates:
-    @lru_cache(maxsize=_CACHED_SHINGLES)
-    def shingles_at(index: int) -> set[str]:
-        return row_shingles(row_json(index))
-
-    index = NearDuplicateIndex(threshold, shingles_at)
-    matches = ((key, index.find_or_add(key, shingles_at(key))) for key in group)
-    return {key: match for key, match in matches if match is not None}
-
-
-def row_shingles(row: bytes) -> set[str]:
-    """The word triples of the question and the solution of a row."""
-    trace = from_json(row)
-    return shingles(words(f"{trace['prompt']}\n{solution_text(trace)}"))
-
-
-def removal(reason: RemovalReason, rows: Sequence[RowFacts], duplicates: Duplicates) -> Removal:
+def removal(reason: RemovalReason, rows: Sequence[RowFacts], removed: Reasons) -> Removal:
     """The report of removed rows, with the first examples in id order."""
-    examples = sorted(duplicates, key=lambda index: rows[index].id)[:MAX_EXAMPLES]
-    return Removal(
-        reason=reason,
-        num_rows=len(duplicates),
-        examples=tuple(_pair(rows, index, *duplicates[index]) for index in examples),
+    shown = sorted((rows[index].id, *why) for index, why in removed.items())[:MAX_EXAMPLES]
+    examples = tuple(
+        RemovedPair(trace_id=trace_id, because_of=because_of, similarity=round(similarity, 4))
+        for trace_id, because_of, similarity in shown
     )
-
-
-def _pair(rows: Sequence[RowFacts], index: int, kept: int, similarity: float) -> RemovedPair:
-    return RemovedPair(
-        trace_id=rows[index].id, because_of=str(rows[kept].id), similarity=round(similarity, 4)
-    )
+    return Removal(reason=reason, num_rows=len(removed), examples=examples)

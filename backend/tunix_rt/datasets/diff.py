@@ -3,24 +3,19 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict
-
+from tunix_rt.base.records import Frozen
 from tunix_rt.datasets.rows import digest
 from tunix_rt.datasets.service import get_dataset, iter_rows
 from tunix_rt.datasets.types import DatasetManifest, SplitStatistics
 from tunix_rt.traces.types import normalised_prompt
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class DiffRow(_Frozen):
+class DiffRow(Frozen):
     """A row that only one side has."""
 
     trace_id: UUID
@@ -29,7 +24,7 @@ class DiffRow(_Frozen):
     final_answer: str
 
 
-class AnswerChange(_Frozen):
+class AnswerChange(Frozen):
     """A question of both sides with different answers."""
 
     prompt_start: str
@@ -37,7 +32,7 @@ class AnswerChange(_Frozen):
     other_answers: tuple[str, ...]
 
 
-class SplitMove(_Frozen):
+class SplitMove(Frozen):
     """A question that is in different splits on the two sides."""
 
     prompt_start: str
@@ -45,7 +40,7 @@ class SplitMove(_Frozen):
     other_split: str
 
 
-class DatasetDiff(_Frozen):
+class DatasetDiff(Frozen):
     """Counts of every change, a page of each, and the statistics of both sides."""
 
     base: str
@@ -79,24 +74,18 @@ class RowEntry(NamedTuple):
     question_key: bytes
 
 
-@dataclass
 class DatasetSide:
     """One side of a comparison."""
 
-    rows: dict[UUID, RowEntry] = field(default_factory=dict)
-    questions: dict[bytes, RowEntry] = field(default_factory=dict)
-    """One row per question."""
-    answers: defaultdict[bytes, set[str]] = field(default_factory=lambda: defaultdict(set))
-
-    @classmethod
-    def of(cls, entries: Iterable[RowEntry]) -> "DatasetSide":
-        """Build a side from its rows."""
-        side = cls()
+    def __init__(self, entries: Iterable[RowEntry]) -> None:
+        self.rows: dict[UUID, RowEntry] = {}
+        self.questions: dict[bytes, RowEntry] = {}
+        """One row per question."""
+        self.answers: defaultdict[bytes, set[str]] = defaultdict(set)
         for entry in entries:
-            side.rows[entry.trace_id] = entry
-            side.questions[entry.question_key] = entry
-            side.answers[entry.question_key].add(entry.final_answer)
-        return side
+            self.rows[entry.trace_id] = entry
+            self.questions[entry.question_key] = entry
+            self.answers[entry.question_key].add(entry.final_answer)
 
 
 def rows_only_in(side: DatasetSide, other: DatasetSide) -> list[RowEntry]:
@@ -115,22 +104,17 @@ def changed_answers(base: DatasetSide, other: DatasetSide) -> list[AnswerChange]
         for key in base.answers.keys() & other.answers.keys()
         if base.answers[key] != other.answers[key]
     ]
-    return sorted(
-        changes, key=lambda change: (change.prompt_start, change.base_answers, change.other_answers)
-    )
+    return sorted(changes, key=attrgetter("prompt_start", "base_answers", "other_answers"))
 
 
 def moved_splits(base: DatasetSide, other: DatasetSide) -> list[SplitMove]:
     """The questions of both sides that are in another split, by question."""
-    pairs = [
-        (base.questions[key], other.questions[key]) for key in base.questions.keys() & other.questions.keys()
-    ]
     moves = [
         SplitMove(prompt_start=before.prompt_start, base_split=before.split, other_split=after.split)
-        for before, after in pairs
-        if before.split != after.split
+        for key, before in base.questions.items()
+        if (after := other.questions.get(key)) is not None and before.split != after.split
     ]
-    return sorted(moves, key=lambda move: (move.prompt_start, move.base_split, move.other_split))
+    return sorted(moves, key=attrgetter("prompt_start", "base_split", "other_split"))
 
 
 START_CHARS = 200
@@ -139,7 +123,7 @@ START_CHARS = 200
 def diff_datasets(datasets_dir: Path, base: str, other: str, *, limit: int, offset: int) -> DatasetDiff:
     """Compare two datasets, with a page of each kind of change."""
     manifests = get_dataset(datasets_dir, base), get_dataset(datasets_dir, other)
-    left, right = (DatasetSide.of(_entries(datasets_dir, manifest)) for manifest in manifests)
+    left, right = (DatasetSide(_entries(datasets_dir, manifest)) for manifest in manifests)
     added, removed = rows_only_in(right, left), rows_only_in(left, right)
     answers, moves = changed_answers(left, right), moved_splits(left, right)
     page = slice(offset, offset + limit)
@@ -152,12 +136,12 @@ def diff_datasets(datasets_dir: Path, base: str, other: str, *, limit: int, offs
         num_removed=len(removed),
         num_answers_changed=len(answers),
         num_splits_moved=len(moves),
-        added=tuple(map(_shown, added[page])),
-        removed=tuple(map(_shown, removed[page])),
+        added=tuple(DiffRow.model_validate(row, from_attributes=True) for row in added[page]),
+        removed=tuple(DiffRow.model_validate(row, from_attributes=True) for row in removed[page]),
         answers_changed=tuple(answers[page]),
         splits_moved=tuple(moves[page]),
-        base_statistics=_statistics(manifests[0]),
-        other_statistics=_statistics(manifests[1]),
+        base_statistics={split.name: split.statistics for split in manifests[0].splits},
+        other_statistics={split.name: split.statistics for split in manifests[1].splits},
     )
 
 
@@ -172,16 +156,3 @@ def _entries(datasets_dir: Path, manifest: DatasetManifest) -> Iterator[RowEntry
                 final_answer=trace["final_answer"],
                 question_key=digest(normalised_prompt(trace["prompt"])),
             )
-
-
-def _shown(row: RowEntry) -> DiffRow:
-    return DiffRow(
-        trace_id=row.trace_id,
-        split=row.split,
-        prompt_start=row.prompt_start,
-        final_answer=row.final_answer,
-    )
-
-
-def _statistics(manifest: DatasetManifest) -> dict[str, SplitStatistics]:
-    return {split.name: split.statistics for split in manifest.splits}

@@ -36,14 +36,22 @@ def read_eval_lines(path: Path) -> Iterator[EvalLine]:
             if len(raw) > MAX_LINE_BYTES:
                 yield EvalLine(number, None, f"is longer than {MAX_LINE_BYTES} bytes; reading stopped here")
                 return
-            if raw.strip():
-                yield _parsed(number, raw)
+            if not raw.strip():
+                continue
+            try:
+                yield EvalLine(number, EvalItem.model_validate_json(raw))
+            except ValidationError as error:
+                yield EvalLine(number, None, explain_validation_error(error, whole="item"))
 
 
 def load_evalset(path: Path) -> tuple[EvalItem, ...]:
     """All items of a file. An invalid line or a repeated id is a DataError that names the line."""
     lines = list(read_eval_lines(path))
-    problems = [f"line {line.line}: {line.problem}" for line in lines if line.problem] + _repeated_ids(lines)
+    problems = [f"line {line.line}: {line.problem}" for line in lines if line.problem]
+    first_line: dict[str, int] = {}
+    for line in lines:
+        if line.item is not None and (first := first_line.setdefault(line.item.id, line.line)) != line.line:
+            problems.append(f"line {line.line}: id {line.item.id!r} is also on line {first}")
     if not lines:
         problems.append("the file contains no items")
     if problems:
@@ -52,25 +60,6 @@ def load_evalset(path: Path) -> tuple[EvalItem, ...]:
             next_step=f"Run: tunix-rt data validate {shlex.quote(str(path))}, and correct what it names.",
         )
     return tuple(line.item for line in lines if line.item is not None)
-
-
-def _parsed(number: int, raw: bytes) -> EvalLine:
-    try:
-        return EvalLine(number, EvalItem.model_validate_json(raw))
-    except ValidationError as error:
-        return EvalLine(number, None, explain_validation_error(error, whole="item"))
-
-
-def _repeated_ids(lines: list[EvalLine]) -> list[str]:
-    first_line: dict[str, int] = {}
-    problems = []
-    for line in lines:
-        if line.item is None:
-            continue
-        first = first_line.setdefault(line.item.id, line.line)
-        if first != line.line:
-            problems.append(f"line {line.line}: id {line.item.id!r} is also on line {first}")
-    return problems
 
 
 _ENDING = ".jsonl"

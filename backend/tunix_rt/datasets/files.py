@@ -13,9 +13,9 @@ import shutil
 import tempfile
 from array import array
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO
 from uuid import uuid4
 
 from pydantic import ValidationError
@@ -27,7 +27,6 @@ from tunix_rt.datasets.types import DatasetManifest, checked_key, checked_split
 
 MANIFEST_FILE = "manifest.json"
 CARD_FILE = "README.md"
-_CHUNK_BYTES = 1 << 20
 _DELETING_PREFIX = ".deleting-"
 
 
@@ -93,11 +92,8 @@ def split_path(datasets_dir: Path, key: str, split: str) -> Path:
 
 def file_sha256(path: Path) -> str:
     """The SHA-256 of a dataset file; links are rejected."""
-    digest = hashlib.sha256()
     with open(_open_without_links(path), "rb") as file:
-        while chunk := file.read(_CHUNK_BYTES):
-            digest.update(chunk)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def delete_dataset_dir(datasets_dir: Path, key: str) -> None:
@@ -112,12 +108,6 @@ def delete_dataset_dir(datasets_dir: Path, key: str) -> None:
         # A build that starts now may remove these files first.
         with suppress(FileNotFoundError):
             shutil.rmtree(deleting)
-
-
-def remove_half_deleted(datasets_dir: Path) -> None:
-    """Finish the deletions of killed processes."""
-    for path in datasets_dir.glob(f"{_DELETING_PREFIX}*"):
-        shutil.rmtree(path, ignore_errors=True)
 
 
 def _no_dataset(key: str) -> NotFoundError:
@@ -206,9 +196,6 @@ class SplitWriter:
         self._file.close()
 
 
-_File = TypeVar("_File", RowSpool, SplitWriter)
-
-
 class DatasetBuild:
     """The directory of one build. Nothing in it is visible under the key before `publish`."""
 
@@ -216,23 +203,27 @@ class DatasetBuild:
         self._datasets_dir = datasets_dir
         self._key = key
         self._directory = directory
-        self._open: list[RowSpool | SplitWriter] = []
+        self._open_files = ExitStack()
 
     def spool(self) -> RowSpool:
         """A spool for the considered rows."""
-        return self._track(RowSpool(self._directory))
+        return self._open_files.enter_context(closing(RowSpool(self._directory)))
 
     def split(self, name: str) -> SplitWriter:
         """The writer of a split's file."""
-        return self._track(SplitWriter(self._directory, name))
+        return self._open_files.enter_context(closing(SplitWriter(self._directory, name)))
 
-    def write_card(self, text: str) -> str:
-        """Write the dataset card; returns its SHA-256."""
-        return self._write(CARD_FILE, text)
+    def write(self, name: str, text: str) -> str:
+        """Write a file; returns its SHA-256."""
+        data = text.encode("utf-8")
+        with (self._directory / name).open("wb") as file:
+            file.write(data)
+            _sync(file)
+        return hashlib.sha256(data).hexdigest()
 
     def publish(self, manifest: DatasetManifest) -> bool:
         """Publish the dataset atomically. False if the key exists; the existing dataset is not changed."""
-        self._write(MANIFEST_FILE, manifest.model_dump_json(indent=2, exclude_none=True) + "\n")
+        self.write(MANIFEST_FILE, manifest.model_dump_json(indent=2, exclude_none=True) + "\n")
         sync_directory(self._directory)
         os.chmod(self._directory, 0o755)
         try:
@@ -246,22 +237,10 @@ class DatasetBuild:
 
     def discard(self) -> None:
         """Close and remove all unpublished files."""
-        for file in self._open:
-            # On a full disk, the last buffer cannot be flushed; the file is removed anyway.
-            with suppress(OSError):
-                file.close()
+        # On a full disk, the last buffer of a file cannot be flushed; the file is removed anyway.
+        with suppress(OSError):
+            self._open_files.close()
         shutil.rmtree(self._directory, ignore_errors=True)
-
-    def _track(self, file: _File) -> _File:
-        self._open.append(file)
-        return file
-
-    def _write(self, name: str, text: str) -> str:
-        data = text.encode("utf-8")
-        with (self._directory / name).open("wb") as file:
-            file.write(data)
-            _sync(file)
-        return hashlib.sha256(data).hexdigest()
 
 
 @contextmanager
@@ -290,16 +269,12 @@ def _build_lock(datasets_dir: Path) -> Iterator[None]:
         except BlockingIOError:
             pass  # another build is running: keep its directory
         else:
-            remove_leftovers(datasets_dir)
+            # Nothing else holds the lock, so these are of killed builds and deletions.
+            for prefix in (_BUILDING_PREFIX, _DELETING_PREFIX):
+                for leftover in datasets_dir.glob(f"{prefix}*"):
+                    shutil.rmtree(leftover, ignore_errors=True)
         fcntl.flock(lock, fcntl.LOCK_SH)
         yield
-
-
-def remove_leftovers(datasets_dir: Path) -> None:
-    """Delete leftovers of killed builds and deletions. The caller must hold the exclusive lock."""
-    for path in datasets_dir.glob(f"{_BUILDING_PREFIX}*"):
-        shutil.rmtree(path, ignore_errors=True)
-    remove_half_deleted(datasets_dir)
 
 
 def _sync(file: IO[bytes]) -> None:

@@ -16,7 +16,6 @@ from tunix_rt.datasets.build import Progress, build_dataset, build_from_store
 from tunix_rt.datasets.contamination import load_evalsets
 from tunix_rt.datasets.files import dataset_exists
 from tunix_rt.datasets.types import BuildOutcome, DatasetSpec
-from tunix_rt.traces.import_rows import OnProgress
 from tunix_rt.traces.importer import ImportOptions, ImportReport, import_traces
 from tunix_rt.traces.store import TraceRepository
 from tunix_rt.traces.types import PreparedTrace, StoredTrace, trace_id
@@ -76,7 +75,6 @@ def ingest_file(
     options: ImportOptions,
     spec: DatasetSpec | None,
     name: str | None = None,
-    on_import: OnProgress = lambda _: None,
     on_build: Progress = lambda _: None,
 ) -> IngestReport:
     """Import a file, all or nothing, and build a dataset from its traces if `spec` is given.
@@ -84,7 +82,7 @@ def ingest_file(
     The filters of `spec` apply within the file: other stored traces are not considered.
     """
     target = _RecordingStore(TraceRepository(home.database))
-    report = import_traces(target, file, options, on_progress=on_import, name=name)
+    report = import_traces(target, file, options, name=name)
     outcome = None
     if spec is not None:
         outcome = build_from_store(home, spec, only=target.ids, progress=on_build)
@@ -109,10 +107,7 @@ def ensure_shipped(datasets_dir: Path, key: str) -> None:
         dataset_name=name, dataset_version=version, license="Apache-2.0", provenance={"shipped": True}
     )
     evalsets = load_evalsets(datasets_dir.parent / EVALSETS)
-    build_dataset(spec, _stored(key), datasets_dir=datasets_dir, evalsets=evalsets)
-
-
-def _stored(key: str) -> list[StoredTrace]:
     now = datetime.now(UTC)
-    lines = [(trace_id(line), line) for line in shipped_traces(key)]
-    return [StoredTrace(id=id_, created_at=now, canonical=line) for id_, line in sorted(lines)]
+    lines = sorted((trace_id(line), line) for line in shipped_traces(key))
+    traces = [StoredTrace(id=id_, created_at=now, canonical=line) for id_, line in lines]
+    build_dataset(spec, traces, datasets_dir=datasets_dir, evalsets=evalsets)

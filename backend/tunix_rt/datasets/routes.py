@@ -155,13 +155,8 @@ def export_jsonl(
     split: Split = None,
 ) -> StreamingResponse:
     """The rows, one JSON object per line. 404 if unknown, 422 if a row does not fit the format."""
-    file = open_export(
-        home.settings.datasets_dir,
-        dataset_key,
-        split=split,
-        export_format=export_format,
-        file_type="jsonl",
-    )
+    datasets_dir = home.settings.datasets_dir
+    file = open_export(datasets_dir, dataset_key, split=split, export_format=export_format, file_type="jsonl")
     return download(file, f"{dataset_key}.{export_format}.jsonl", "application/x-ndjson")
 
 
@@ -177,12 +172,9 @@ def export_parquet(
     split: Split = None,
 ) -> StreamingResponse:
     """The rows as Parquet. 404 if unknown, 422 if a row does not fit the format, 501 without the extra."""
+    datasets_dir = home.settings.datasets_dir
     file = open_export(
-        home.settings.datasets_dir,
-        dataset_key,
-        split=split,
-        export_format=export_format,
-        file_type="parquet",
+        datasets_dir, dataset_key, split=split, export_format=export_format, file_type="parquet"
     )
     return download(file, f"{dataset_key}.{export_format}.parquet", "application/vnd.apache.parquet")
 

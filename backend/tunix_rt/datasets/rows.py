@@ -2,9 +2,11 @@
 
 import hashlib
 import re
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from itertools import accumulate
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -44,15 +46,15 @@ def words(text: str) -> list[str]:
     return _WORD.findall(text.casefold())
 
 
-def shingles(text_words: list[str], *, size: int = SHINGLE_WORDS) -> set[str]:
-    """Every run of `size` words; a shorter text is one shingle.
+def shingles(text_words: list[str]) -> set[str]:
+    """Every run of three words; a shorter text is one shingle.
 
     Example:
         ["a", "b", "c", "d"] -> {"a b c", "b c d"}
     """
-    if len(text_words) <= size:
+    if len(text_words) <= SHINGLE_WORDS:
         return {" ".join(text_words)}
-    columns = [text_words[start:] for start in range(size)]
+    columns = [text_words[start:] for start in range(SHINGLE_WORDS)]
     return set(map(" ".join, zip(*columns, strict=False)))
 
 
@@ -190,21 +192,10 @@ def distribution(histogram: Mapping[float, int]) -> Distribution | None:
     if total == 0:
         return None
     mean = sum(value * count for value, count in histogram.items()) / total
-    return Distribution(
-        mean=round(mean, 4),
-        p50=_percentile(histogram, 0.50, total),
-        p95=_percentile(histogram, 0.95, total),
-        max=max(histogram),
-    )
-
-
-def _percentile(histogram: Mapping[float, int], fraction: float, total: int) -> float:
-    seen = 0
-    for value in sorted(histogram):
-        seen += histogram[value]
-        if seen >= fraction * total:
-            return value
-    return max(histogram)
+    values = sorted(histogram)
+    ranks = list(accumulate(histogram[value] for value in values))
+    p50, p95 = (values[bisect_left(ranks, fraction * total)] for fraction in (0.50, 0.95))
+    return Distribution(mean=round(mean, 4), p50=p50, p95=p95, max=values[-1])
 
 
 def most_common(counter: Counter[str]) -> dict[str, int]:

@@ -15,7 +15,7 @@ from pydantic_core import from_json
 from tunix_rt.base.errors import ConflictError, DataError, NotFoundError
 from tunix_rt.base.files.atomic import storage_errors, write_atomically
 from tunix_rt.base.home import Home
-from tunix_rt.base.records import Pagination, explain_validation_error, pagination
+from tunix_rt.base.records import Frozen, Pagination, explain_validation_error, pagination
 from tunix_rt.base.settings import JOB_RECIPE_FILE, RUN_RECIPE_FILE, Settings
 from tunix_rt.base.statistics import Bin, histogram
 from tunix_rt.datasets.card import dataset_card
@@ -92,10 +92,15 @@ def list_datasets(datasets_dir: Path, *, limit: int, offset: int, text: str | No
     pattern = (text or "").strip().lower()
     keys = [key for key in dataset_keys(datasets_dir) if pattern in key.lower()]
     page = keys[offset : offset + limit]
-    manifests = {key: _manifest_or_none(datasets_dir, key) for key in page}
+    summaries, damaged = [], []
+    for key in page:
+        try:
+            summaries.append(summarise(read_manifest(datasets_dir, key)))
+        except DataError:
+            damaged.append(key)
     return DatasetList(
-        data=tuple(summarise(manifest) for manifest in manifests.values() if manifest is not None),
-        damaged=tuple(key for key, manifest in manifests.items() if manifest is None),
+        data=tuple(summaries),
+        damaged=tuple(damaged),
         pagination=pagination(limit, offset, len(page), len(keys)),
     )
 
@@ -148,17 +153,12 @@ def iter_rows(datasets_dir: Path, key: str, split: str | None = None) -> Iterato
     manifest = get_dataset(datasets_dir, key)
     splits = manifest.splits if split is None else (chosen_split(manifest, split),)
     for part in splits:
-        require_unchanged(datasets_dir, key, part)
+        if file_sha256(split_path(datasets_dir, key, part.name)) != part.sha256:
+            raise _damaged(key, f"{part.filename} is not the file that was built")
         for line in iter_lines(datasets_dir, key, part.name):
             yield StoredTrace.model_construct(
                 id=trace_id(line), created_at=manifest.created_at, canonical=line, score=None
             )
-
-
-def require_unchanged(datasets_dir: Path, key: str, split: SplitFile) -> None:
-    """Reject a split whose hash differs from the manifest."""
-    if file_sha256(split_path(datasets_dir, key, split.name)) != split.sha256:
-        raise _damaged(key, f"{split.filename} is not the file that was built")
 
 
 def delete_dataset(settings: Settings, key: str) -> None:
@@ -175,13 +175,6 @@ def delete_dataset(settings: Settings, key: str) -> None:
             next_step="Keep it as their evidence, or delete those runs first.",
         )
     delete_dataset_dir(settings.datasets_dir, key)
-
-
-def _manifest_or_none(datasets_dir: Path, key: str) -> DatasetManifest | None:
-    try:
-        return read_manifest(datasets_dir, key)
-    except DataError:
-        return None
 
 
 def _trace(key: str, line: str) -> Trace:
@@ -229,7 +222,11 @@ def export_directory(
     """
     manifest = get_dataset(datasets_dir, key)
     splits = manifest.splits if split is None else (chosen_split(manifest, split),)
-    _require_empty(directory)
+    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+        raise ConflictError(
+            f"{directory} exists and is not an empty directory.",
+            next_step="Pass a new directory; an export never overwrites files.",
+        )
     rows_by_file = {}
     for part in splits:
         path = directory / f"{part.name}.{file_type}"
@@ -242,12 +239,7 @@ def export_directory(
 
 
 def open_export(
-    datasets_dir: Path,
-    key: str,
-    *,
-    split: str | None,
-    export_format: ExportFormat,
-    file_type: ExportFileType,
+    datasets_dir: Path, key: str, *, split: str | None, export_format: ExportFormat, file_type: ExportFileType
 ) -> IO[bytes]:
     """Export to an open, unlinked temporary file, which the caller closes.
 
@@ -259,18 +251,9 @@ def open_export(
         return path.open("rb")
 
 
-def _require_empty(directory: Path) -> None:
-    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
-        raise ConflictError(
-            f"{directory} exists and is not an empty directory.",
-            next_step="Pass a new directory; an export never overwrites files.",
-        )
-
-
-class DatasetHistograms(BaseModel):
+class DatasetHistograms(Frozen):
     """Histograms of the rows of one split."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
     dataset_key: str
     split: str
     num_rows: int

@@ -8,10 +8,10 @@ from datetime import datetime
 from typing import Annotated, Any, Literal, get_args
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic import AfterValidator, Field, JsonValue, model_validator
 
 from tunix_rt.base.errors import InvalidInputError
-from tunix_rt.base.records import Text
+from tunix_rt.base.records import Frozen, Text
 from tunix_rt.traces.types import MAX_ANSWER_CHARS, MAX_PROMPT_CHARS, Meta, TraceFilter
 
 NAME_PATTERN = r"^[a-z0-9][a-z0-9._-]{0,127}$"
@@ -39,10 +39,9 @@ def _fractions_that_sum_to_one(splits: dict[str, float]) -> dict[str, float]:
 Splits = Annotated[dict[str, float], AfterValidator(_fractions_that_sum_to_one)]
 
 
-class DatasetSpec(BaseModel):
+class DatasetSpec(Frozen):
     """Which traces a dataset contains, and how it is built: the build request and command options."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
     dataset_name: Annotated[str, Field(pattern=NAME_PATTERN)]
     dataset_version: Annotated[str, Field(pattern=VERSION_PATTERN)] = "v1"
     filters: TraceFilter = TraceFilter()
@@ -113,11 +112,7 @@ RemovalReason = Literal["exact-duplicate", "near-duplicate", "max-per-prompt", "
 OverlapKind = Literal["same-question", "near-duplicate", "contained"]
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Distribution(_Frozen):
+class Distribution(Frozen):
     """The distribution of a quantity over the rows."""
 
     mean: float
@@ -126,7 +121,7 @@ class Distribution(_Frozen):
     max: float
 
 
-class SplitStatistics(_Frozen):
+class SplitStatistics(Frozen):
     """Statistics of a split."""
 
     num_rows: int
@@ -146,7 +141,7 @@ class SplitStatistics(_Frozen):
     difficulties: dict[str, int]
 
 
-class SplitFile(_Frozen):
+class SplitFile(Frozen):
     """One split on disk."""
 
     name: str
@@ -160,7 +155,7 @@ class SplitFile(_Frozen):
         return f"{self.name}.jsonl"
 
 
-class RemovedPair(_Frozen):
+class RemovedPair(Frozen):
     """One removed row, and the row or eval item that is the reason."""
 
     trace_id: UUID
@@ -169,7 +164,7 @@ class RemovedPair(_Frozen):
     similarity: Annotated[float, Field(ge=0, le=1)]
 
 
-class Removal(_Frozen):
+class Removal(Frozen):
     """Rows removed for one reason, with the first examples."""
 
     reason: RemovalReason
@@ -177,7 +172,7 @@ class Removal(_Frozen):
     examples: tuple[RemovedPair, ...] = ()
 
 
-class Overlap(_Frozen):
+class Overlap(Frozen):
     """A row that overlaps with an eval set."""
 
     trace_id: UUID
@@ -187,7 +182,7 @@ class Overlap(_Frozen):
     similarity: Annotated[float, Field(ge=0, le=1)]
 
 
-class CheckedEvalSet(_Frozen):
+class CheckedEvalSet(Frozen):
     """An eval set that the rows were compared with."""
 
     name: str
@@ -195,7 +190,7 @@ class CheckedEvalSet(_Frozen):
     sha256: str
 
 
-class ContaminationReport(_Frozen):
+class ContaminationReport(Frozen):
     """The overlaps with the eval sets, and the decision about them."""
 
     evalsets: tuple[CheckedEvalSet, ...]
@@ -205,14 +200,14 @@ class ContaminationReport(_Frozen):
     """The first overlaps, in trace id order."""
 
 
-class ParentDataset(_Frozen):
+class ParentDataset(Frozen):
     """The parent dataset."""
 
     dataset_key: str
     content_hash: str
 
 
-class DatasetLineage(_Frozen):
+class DatasetLineage(Frozen):
     """The lineage of the rows. The filters and the seed are in the spec."""
 
     parent: ParentDataset | None = None
@@ -220,7 +215,7 @@ class DatasetLineage(_Frozen):
     """The linter whose scores and codes the filters used; absent when no filter used them."""
 
 
-class DatasetManifest(_Frozen):
+class DatasetManifest(Frozen):
     """The manifest of a dataset directory. It is written last, so a dataset with a manifest is complete."""
 
     manifest_version: Literal["1.0"] = "1.0"
@@ -245,7 +240,7 @@ class DatasetManifest(_Frozen):
         return next((split for split in self.splits if split.name == name), None)
 
 
-class BuildOutcome(_Frozen):
+class BuildOutcome(Frozen):
     """The result of a build: the dataset was created, or exists with the same content."""
 
     dataset_key: str
@@ -254,7 +249,7 @@ class BuildOutcome(_Frozen):
     manifest: DatasetManifest
 
 
-class DatasetSummary(_Frozen):
+class DatasetSummary(Frozen):
     """One row of a list of datasets."""
 
     dataset_key: str
@@ -295,20 +290,18 @@ Difficulty = Literal["easy", "medium", "hard"]
 _REQUIRED_FIELDS = frozenset({"id", "prompt", "expected_answer", "section", "category", "difficulty"})
 
 
-class GymTask(BaseModel):
+class GymTask(Frozen):
     """The data that reasoning-gym needs to verify an answer to one of its entries."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
     name: Annotated[Text, Field(max_length=128)]
     """Name of the task, e.g. `chain_sum`."""
     entry: dict[str, JsonValue]
     """The entry itself: question, answer and metadata."""
 
 
-class EvalItem(BaseModel):
+class EvalItem(Frozen):
     """One question and its expected answer."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
     id: Annotated[Text, Field(max_length=128)]
     prompt: Annotated[Text, Field(max_length=MAX_PROMPT_CHARS)]
     expected_answer: Annotated[Text, Field(max_length=MAX_ANSWER_CHARS)]

@@ -16,7 +16,7 @@ from tunix_rt.base.files.atomic import (
     write_directory_atomically,
     write_json_atomically,
 )
-from tunix_rt.base.files.copies import CHUNK_BYTES, copy_file, file_digest, stream_digest, stream_zip
+from tunix_rt.base.files.copies import CHUNK_BYTES, copy_file, file_digest, stream_zip
 from tunix_rt.base.home import Home
 from tunix_rt.engines.export import ExportingEngine, RequestedFormat
 from tunix_rt.engines.generation.base import GeneratingEngine, Generator, GeneratorRequest, Prompt

@@ -77,18 +77,28 @@ def generate(
     """Make traces of verifiable problems, each with its worked steps."""
     if list_tasks:
         _show_tasks(as_json)
-    elif output is not None:
-        _write(task, count, seed, output)
-        print_json({"written": count, "file": str(output)}) if as_json else say(
-            f"Wrote {count:,} to {output}."
-        )
-    else:
-        num_added = _home(task, count, seed)
-        num_present = count - num_added
+        return
+    traces = generate_traces(task or None, count, seed)
+    if output is not None:
+        what = "writing the traces"
+        with write_atomically(output, what=what) as file, progress_bar("generating", count) as advance:
+            for trace in traces:
+                file.write(f"{canonical_json(trace)}\n".encode())
+                advance(1)
         if as_json:
-            print_json({"added": num_added, "already_there": num_present})
+            print_json({"written": count, "file": str(output)})
         else:
-            say(f"Added {counted(num_added, 'trace')}; {num_present:,} were there already.")
+            say(f"Wrote {count:,} to {output}.")
+    else:
+        num_added = 0
+        with opened_home() as opened, progress_bar("generating", count) as advance:
+            while chunk := [(trace, canonical_json(trace)) for trace in islice(traces, CHUNK)]:
+                num_added += TraceRepository(opened.database).add_many(chunk).num_added
+                advance(len(chunk))
+        if as_json:
+            print_json({"added": num_added, "already_there": count - num_added})
+        else:
+            say(f"Added {counted(num_added, 'trace')}; {count - num_added:,} were there already.")
 
 
 def _show_tasks(as_json: bool) -> None:
@@ -98,23 +108,3 @@ def _show_tasks(as_json: bool) -> None:
     else:
         rows = [(item.name, item.topic, item.category, item.extra) for item in generators]
         print_table(("task", "topic", "category", "extra"), rows)
-
-
-def _write(tasks: list[str], count: int, seed: int, output: Path) -> None:
-    with (
-        write_atomically(output, what="writing the traces") as file,
-        progress_bar("generating", count) as advance,
-    ):
-        for trace in generate_traces(tasks or None, count, seed):
-            file.write(f"{canonical_json(trace)}\n".encode())
-            advance(1)
-
-
-def _home(tasks: list[str], count: int, seed: int) -> int:
-    made = generate_traces(tasks or None, count, seed)
-    num_added = 0
-    with opened_home() as opened, progress_bar("generating", count) as advance:
-        while chunk := [(trace, canonical_json(trace)) for trace in islice(made, CHUNK)]:
-            num_added += TraceRepository(opened.database).add_many(chunk).num_added
-            advance(len(chunk))
-    return num_added

@@ -57,8 +57,8 @@ def worked_question(question: Question) -> Problem:
         47 + 38 -> "7 + 8 = 15, write 5, carry 1." "4 + 3 + 1 = 8." "47 + 38 = 85."
     """
     left, sign, right = question
-    ones, tens = _sum_steps(left, right) if sign == "+" else _difference_steps(left, right)
     result = left + right if sign == "+" else left - right
+    ones, tens = _column_steps(left, sign, right, result)
     return Problem(
         prompt=f"What is {left} {sign} {right}?",
         steps=(("ones", ones), ("tens", tens), ("answer", f"{left} {sign} {right} = {result}.")),
@@ -67,22 +67,16 @@ def worked_question(question: Question) -> Problem:
     )
 
 
-def _sum_steps(left: int, right: int) -> tuple[str, str]:
-    ones = left % 10 + right % 10
-    ones_sum = f"{left % 10} + {right % 10} = {ones}"
-    tens_sum = f"{left // 10} + {right // 10}"
-    if ones < 10:
-        return f"{ones_sum}.", f"{tens_sum} = {left // 10 + right // 10}."
-    return f"{ones_sum}, write {ones - 10}, carry 1.", f"{tens_sum} + 1 = {left // 10 + right // 10 + 1}."
-
-
-def _difference_steps(left: int, right: int) -> tuple[str, str]:
-    ones = left % 10 - right % 10
-    tens_difference = f"{left // 10} - {right // 10}"
-    if ones >= 0:
-        return f"{left % 10} - {right % 10} = {ones}.", f"{tens_difference} = {left // 10 - right // 10}."
-    borrowed = f"{left % 10 + 10} - {right % 10} = {ones + 10}, borrow 1."
-    return borrowed, f"{tens_difference} - 1 = {left // 10 - right // 10 - 1}."
+def _column_steps(left: int, sign: str, right: int, result: int) -> tuple[str, str]:
+    upper, lower = left % 10, right % 10
+    ones = upper + lower if sign == "+" else upper - lower
+    tens = f"{left // 10} {sign} {right // 10}"
+    if 0 <= ones < 10:
+        return f"{upper} {sign} {lower} = {ones}.", f"{tens} = {result // 10}."
+    carried = f"{tens} {sign} 1 = {result // 10}."
+    if sign == "+":
+        return f"{upper} + {lower} = {ones}, write {ones - 10}, carry 1.", carried
+    return f"{upper + 10} - {lower} = {ones + 10}, borrow 1.", carried
 
 
 def _select(count: int, *, held_out: bool) -> list[Question]:

@@ -1,6 +1,7 @@
 """Problem problem, problem family, seeded draws, numbers and nouns in English."""
 
 import hashlib
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -117,6 +118,11 @@ def listed(items: Sequence[str], joiner: str = "and") -> str:
     return f"{', '.join(items[:-1])} {joiner} {items[-1]}"
 
 
+def row(numbers: Sequence[int]) -> str:
+    """`1, 2, 3`."""
+    return ", ".join(map(str, numbers))
+
+
 def with_article(word: str) -> str:
     """`an umbrella`, `a tent`; sufficient for the nouns used here."""
     return f"{'an' if word[0] in 'aeiou' else 'a'} {word}"
@@ -150,6 +156,27 @@ class Family:
     topic: str
     category: Category
     generate: Callable[[SeededRandom], Problem]
+
+
+_PART = re.compile(r"^ *(prompt|setup|given|calculation|process|deduction|check|answer): ", re.MULTILINE)
+
+
+def worked_problem(rng: SeededRandom, text: str, answer: object, difficulty: Difficulty = "easy") -> Problem:
+    """The problem that `text` describes, with one of its prompts.
+
+    The text is a sequence of `kind: content`, each on a new line, with the prompts first; a line without a
+    kind continues the one before it. Drawing the prompt must be the last use of `rng`.
+
+    Example:
+        prompt: What is {a} + {b}?
+        prompt: Add {a} and {b}.
+        answer: {a} + {b} = {a + b}.
+    """
+    _, *parts = _PART.split(text)
+    contents = [" ".join(part.split()) for part in parts[1::2]]
+    steps = tuple(zip(parts[::2], contents, strict=True))
+    prompts = [content for kind, content in steps if kind == "prompt"]
+    return Problem(rng.choice(prompts), steps[len(prompts) :], str(answer), difficulty)
 
 
 def problem_trace(problem: Problem, meta: dict[str, Any]) -> Trace:

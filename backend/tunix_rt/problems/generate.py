@@ -2,11 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
-from typing import Any
-
-from pydantic import BaseModel, ConfigDict
 
 from tunix_rt.base.errors import InvalidInputError
+from tunix_rt.base.records import Frozen
 from tunix_rt.problems.families.algebra import ALGEBRA, PROPORTIONS
 from tunix_rt.problems.families.arithmetic import ARITHMETIC, NUMBER_WRITING
 from tunix_rt.problems.families.chance import DATA_AND_CHANCE, FRACTIONS
@@ -16,7 +14,7 @@ from tunix_rt.problems.families.money import MONEY, RATES
 from tunix_rt.problems.families.number_theory import NUMBER_THEORY, SEQUENCES
 from tunix_rt.problems.families.stories import WORD_PROBLEMS
 from tunix_rt.problems.families.text import GOLDEN_STYLE, TEXT_WORK
-from tunix_rt.problems.family import Family, Problem, SeededRandom, derived_seed, problem_trace
+from tunix_rt.problems.family import Family, SeededRandom, derived_seed, problem_trace
 from tunix_rt.problems.gym import GYM_STEPS, gym_traces
 from tunix_rt.traces.types import Trace, normalised_prompt
 
@@ -47,7 +45,7 @@ def generate(
     if count < 1:
         raise InvalidInputError(f"Cannot generate {count} traces.", next_step="Ask for at least 1.")
     chosen = list(FAMILIES) if families is None else families
-    return _rotate([known_family(name) for name in chosen], count, seed, source)
+    return _rotate(list(dict.fromkeys(known_family(name) for name in chosen)), count, seed, source)
 
 
 def known_family(name: str) -> Family:
@@ -59,51 +57,33 @@ def known_family(name: str) -> Family:
     raise InvalidInputError(f"There is no generator named {name!r}.", next_step=hint)
 
 
-def _rotate(families: list[Family], count: int, seed: int, source: str) -> Iterator[Trace]:
+def _rotate(queue: list[Family], count: int, seed: int, source: str) -> Iterator[Trace]:
     seen: set[str] = set()
-    queue = list(dict.fromkeys(families))
     while len(seen) < count:
         if not queue:
             raise InvalidInputError(
                 f"The chosen generators have only {len(seen)} distinct prompts, not {count}.",
                 next_step="Ask for fewer traces, or choose more generators.",
             )
-        family = queue.pop(0)
-        trace = _new_trace(family, seed, len(seen), source, seen)
-        if trace is not None:
+        family, index = queue.pop(0), len(seen)
+        for attempt in range(_MAX_ATTEMPTS):
+            problem = family.generate(SeededRandom(derived_seed(seed, family.name, index, attempt)))
+            prompt = normalised_prompt(problem.prompt)
+            if prompt in seen:
+                continue
+            seen.add(prompt)
             queue.append(family)
-            seen.add(normalised_prompt(trace.prompt))
-            yield trace
+            meta = {"source": source, "category": family.category, "topic": family.topic}
+            yield problem_trace(problem, meta | {"generator": family.name, "seed": seed, "index": index})
+            break
 
-
-def _new_trace(family: Family, seed: int, index: int, source: str, seen: set[str]) -> Trace | None:
-    for attempt in range(_MAX_ATTEMPTS):
-        problem = family.generate(SeededRandom(derived_seed(seed, family.name, index, attempt)))
-        if normalised_prompt(problem.prompt) not in seen:
-            return problem_trace(problem, _meta(family, seed, index, source))
-    return None
-
-
-def _meta(family: Family, seed: int, index: int, source: str) -> dict[str, Any]:
-    return {
-        "source": source,
-        "category": family.category,
-        "topic": family.topic,
-        "generator": family.name,
-        "seed": seed,
-        "index": index,
-    }
-
-
-__all__ = ["DEFAULT_SOURCE", "FAMILIES", "Family", "Problem", "generate", "known_family"]
 
 GYM_PREFIX = "gym:"
 
 
-class GeneratorInfo(BaseModel):
+class GeneratorInfo(Frozen):
     """A task in the output of `traces generate --list`."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
     name: str
     topic: str
     category: str
@@ -132,19 +112,13 @@ def generate_traces(tasks: Sequence[str] | None, count: int, seed: int) -> Itera
     Example:
         generate_traces(["column_addition", "gym:gsm_symbolic"], 10, seed=1) -> 5 of each
     """
-    own = None if not tasks else [task for task in tasks if not task.startswith(GYM_PREFIX)]
-    gym = [
-        task.removeprefix(GYM_PREFIX) for task in dict.fromkeys(tasks or ()) if task.startswith(GYM_PREFIX)
-    ]
-    if own is None or not gym:
-        yield from generate(own, count, seed)
-        return
+    tasks = list(dict.fromkeys(tasks or FAMILIES))
+    own = [task for task in tasks if not task.startswith(GYM_PREFIX)]
+    gym = [task.removeprefix(GYM_PREFIX) for task in tasks if task.startswith(GYM_PREFIX)]
     if count < 1:
         raise InvalidInputError(f"Cannot generate {count} traces.", next_step="Ask for at least 1.")
-    num_tasks = len(set(own)) + len(gym)
-    per_gym_task = [count // num_tasks + (position < count % num_tasks) for position in range(len(gym))]
-    num_own = count - sum(per_gym_task)
-    if own and num_own:
+    per_gym_task = [count // len(tasks) + (position < count % len(tasks)) for position in range(len(gym))]
+    if own and (num_own := count - sum(per_gym_task)):
         yield from generate(own, num_own, seed)
     for name, num_traces in zip(gym, per_gym_task, strict=True):
         if num_traces:

@@ -146,7 +146,7 @@ def gym_traces(name: str, count: int, seed: int) -> Iterator[Trace]:
 
     An entry whose own solution does not hold (gsm_symbolic rounds some results in silence) is passed over.
     """
-    _require_known(name)
+    _known_task(name)
     if name not in GYM_STEPS:
         raise InvalidInputError(
             f"reasoning-gym's {name!r} gives no worked steps, so it cannot become traces.",
@@ -163,55 +163,39 @@ def gym_eval_items(
     A task with a verifier of its own judges the answers itself; the answers of the others are compared.
     `options` are the task's own, e.g. `{"max_digits": 1}` for chain_sum.
     """
-    _require_known(name)
+    dataset_class, _ = _known_task(name)
     if name in NOT_REPRODUCIBLE:
         raise InvalidInputError(
             f"reasoning-gym's {name!r} cannot give eval items: its entries do not repeat under a seed.",
             next_step="Choose another task.",
         )
     entries = _entries(name, count, seed, options or {})
-    return _first_distinct(name, _items(name, seed, entries), count)
-
-
-def _items(name: str, seed: int, entries: Iterator[Entry]) -> Iterator[EvalItem]:
-    verified = _has_own_verifier(name)
-    for index, entry in entries:
-        yield EvalItem(
+    has_verifier = dataset_class.score_answer is not _gym().dataset.ProceduralDataset.score_answer
+    items = (
+        EvalItem(
             id=f"gym-{name}-{seed}-{index:05d}",
             prompt=entry["question"].strip(),
             expected_answer=ANY_VERIFIED_ANSWER if entry["answer"] is None else str(entry["answer"]),
             section="core",
             category=name,
             difficulty="medium",
-            answer_type="task" if verified else None,
-            task=GymTask(name=name, entry=json.loads(json.dumps(entry))) if verified else None,
+            answer_type="task" if has_verifier else None,
+            task=GymTask(name=name, entry=json.loads(json.dumps(entry))) if has_verifier else None,
         )
-
-
-def _has_own_verifier(name: str) -> bool:
-    """Whether a task does more than to compare texts."""
-    dataset_class, _ = _registry()[name]
-    return dataset_class.score_answer is not _gym().dataset.ProceduralDataset.score_answer
+        for index, entry in entries
+    )
+    return _first_distinct(name, items, count)
 
 
 def _right_traces(name: str, count: int, seed: int) -> Iterator[Trace]:
     for index, entry in _entries(name, count, seed, {}):
-        meta = {
-            "source": GYM_SOURCE,
-            "category": "reasoning",
-            "generator": name,
-            "seed": seed,
-            "index": index,
-        }
+        origin: dict[str, Any] = {"source": GYM_SOURCE, "category": "reasoning", "generator": name}
+        meta = origin | {"seed": seed, "index": index}
         steps = GYM_STEPS[name](entry["metadata"])
         trace = trace_from_text_steps(entry["question"].strip(), steps, str(entry["answer"]), meta)
-        if _holds(trace):
+        has_error = any(CODES[finding.code].severity == "error" for finding in lint_trace(trace).findings)
+        if trace.final_answer in trace.steps[-1].content and not has_error:
             yield trace
-
-
-def _holds(trace: Trace) -> bool:
-    has_error = any(CODES[finding.code].severity == "error" for finding in lint_trace(trace).findings)
-    return trace.final_answer in trace.steps[-1].content and not has_error
 
 
 def _entries(name: str, count: int, seed: int, options: Mapping[str, JsonValue]) -> Iterator[Entry]:
@@ -219,16 +203,13 @@ def _entries(name: str, count: int, seed: int, options: Mapping[str, JsonValue])
     try:
         dataset = _gym().create_dataset(name, size=size, seed=seed, **options)
     except (AssertionError, TypeError, ValueError) as error:
+        _, config_class = _known_task(name)
+        names = sorted(field.name for field in fields(config_class) if field.name not in ("seed", "size"))
         raise InvalidInputError(
             f"reasoning-gym's {name!r} does not take {dict(options)}: {error}.",
-            next_step=f"Its options are: {', '.join(_option_names(name))}.",
+            next_step=f"Its options are: {', '.join(names)}.",
         ) from error
     return ((index, dataset[index]) for index in range(size))
-
-
-def _option_names(name: str) -> list[str]:
-    _, config_class = _registry()[name]
-    return sorted(field.name for field in fields(config_class) if field.name not in ("seed", "size"))
 
 
 def _first_distinct(name: str, candidates: Iterator[T], count: int) -> Iterator[T]:
@@ -246,17 +227,17 @@ def _first_distinct(name: str, candidates: Iterator[T], count: int) -> Iterator[
     )
 
 
-def _require_known(name: str) -> None:
+def _known_task(name: str) -> tuple[Any, Any]:
+    """The dataset class and the config class of a task."""
     registry = _registry()
-    if name not in registry:
-        close = get_close_matches(name, registry, n=3)
-        hint = (
-            f"Did you mean {' or '.join(close)}?" if close else "See reasoning-gym's gallery for the names."
-        )
-        raise InvalidInputError(f"reasoning-gym has no task named {name!r}.", next_step=hint)
+    if name in registry:
+        return registry[name]
+    close = get_close_matches(name, registry, n=3)
+    hint = f"Did you mean {' or '.join(close)}?" if close else "See reasoning-gym's gallery for the names."
+    raise InvalidInputError(f"reasoning-gym has no task named {name!r}.", next_step=hint)
 
 
-def _registry() -> dict[str, Any]:
+def _registry() -> dict[str, tuple[Any, Any]]:
     _gym()
     from reasoning_gym.factory import DATASETS
 

@@ -29,7 +29,12 @@ def ensure_schema(engine: Engine) -> None:
     with writing(engine) as connection:
         if engine.dialect.name == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATION_LOCK})
-        _refuse_newer(current_revision(connection))
+        revision = current_revision(connection)
+        if revision is not None and revision > SCHEMA_HEAD:
+            raise StorageError(
+                f"The database has schema {revision}; this version of Tunix RT knows up to {SCHEMA_HEAD}.",
+                next_step="Upgrade Tunix RT, or point TUNIX_RT_HOME to another directory.",
+            )
         upgrade(connection, "head")
 
 
@@ -57,11 +62,3 @@ def alembic_config() -> "Config":
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     return config
-
-
-def _refuse_newer(revision: str | None) -> None:
-    if revision is not None and revision > SCHEMA_HEAD:
-        raise StorageError(
-            f"The database has schema {revision}; this version of Tunix RT knows up to {SCHEMA_HEAD}.",
-            next_step="Upgrade Tunix RT, or point TUNIX_RT_HOME to another directory.",
-        )

@@ -75,6 +75,13 @@ metadata = MetaData()
 # SQLite only gives out rowids for a column that is exactly INTEGER.
 PrimaryKey = BigInteger().with_variant(Integer, "sqlite")
 
+
+def _parent_key(name: str, parent: str) -> Column[int]:
+    """The part of a primary key that refers to the parent's row, with which this row is deleted."""
+    reference = ForeignKey(parent, ondelete="CASCADE")
+    return Column(name, PrimaryKey, reference, primary_key=True, autoincrement=False)
+
+
 api_tokens = Table(
     "api_tokens",
     metadata,
@@ -113,13 +120,7 @@ evaluations = Table(
 predictions = Table(
     "predictions",
     metadata,
-    Column(
-        "evaluation_pk",
-        PrimaryKey,
-        ForeignKey("evaluations.pk", ondelete="CASCADE"),
-        primary_key=True,
-        autoincrement=False,
-    ),
+    _parent_key("evaluation_pk", "evaluations.pk"),
     Column("position", Integer, primary_key=True, autoincrement=False),
     Column("item_id", String(128), nullable=False),
     Column("sample", Integer, nullable=False),
@@ -199,13 +200,7 @@ model_versions = Table(
 model_aliases = Table(
     "model_aliases",
     metadata,
-    Column(
-        "model_pk",
-        PrimaryKey,
-        ForeignKey("models.pk", ondelete="CASCADE"),
-        primary_key=True,
-        autoincrement=False,
-    ),
+    _parent_key("model_pk", "models.pk"),
     Column("alias", String(64), primary_key=True),
     Column("version_pk", PrimaryKey, ForeignKey("model_versions.pk"), nullable=False),
     Column("moved_at", UtcDateTime, nullable=False),
@@ -215,13 +210,7 @@ model_aliases = Table(
 model_tags = Table(
     "model_tags",
     metadata,
-    Column(
-        "version_pk",
-        PrimaryKey,
-        ForeignKey("model_versions.pk", ondelete="CASCADE"),
-        primary_key=True,
-        autoincrement=False,
-    ),
+    _parent_key("version_pk", "model_versions.pk"),
     Column("name", String(64), primary_key=True),
     Column("value", Text, nullable=False),
 )
@@ -286,13 +275,7 @@ Index("ix_runs_queue", runs.c.status, runs.c.is_held, runs.c.priority.desc(), ru
 run_events = Table(
     "run_events",
     metadata,
-    Column(
-        "run_pk",
-        PrimaryKey,
-        ForeignKey("runs.pk", ondelete="CASCADE"),
-        primary_key=True,
-        autoincrement=False,
-    ),
+    _parent_key("run_pk", "runs.pk"),
     Column("sequence", Integer, primary_key=True, autoincrement=False),
     Column("time", UtcDateTime, nullable=False),
     Column("kind", String(32), nullable=False),
@@ -324,11 +307,6 @@ service_flags = Table(
 )
 
 
-def _sweep_pk() -> Column[int]:
-    reference = ForeignKey("sweeps.pk", ondelete="CASCADE")
-    return Column("sweep_pk", PrimaryKey, reference, primary_key=True, autoincrement=False)
-
-
 sweeps = Table(
     "sweeps",
     metadata,
@@ -350,7 +328,7 @@ sweeps = Table(
 sweep_trials = Table(
     "sweep_trials",
     metadata,
-    _sweep_pk(),
+    _parent_key("sweep_pk", "sweeps.pk"),
     Column("number", Integer, primary_key=True, autoincrement=False),
     Column("run_id", String(128)),
     Column("params", Text, nullable=False),
@@ -365,7 +343,7 @@ sweep_trials = Table(
 sweep_journal = Table(
     "sweep_journal",
     metadata,
-    _sweep_pk(),
+    _parent_key("sweep_pk", "sweeps.pk"),
     Column("sequence", Integer, primary_key=True, autoincrement=False),
     Column("record", Text, nullable=False),
 )
@@ -397,11 +375,6 @@ tasks = Table(
 )
 
 
-def _trace_pk() -> Column[int]:
-    reference = ForeignKey("traces.pk", ondelete="CASCADE")
-    return Column("pk", PrimaryKey, reference, primary_key=True, nullable=False, autoincrement=False)
-
-
 traces = Table(
     "traces",
     metadata,
@@ -418,16 +391,13 @@ traces = Table(
 )
 
 trace_bodies = Table(
-    "trace_bodies",
-    metadata,
-    _trace_pk(),
-    Column("canonical", Text, nullable=False),
+    "trace_bodies", metadata, _parent_key("pk", "traces.pk"), Column("canonical", Text, nullable=False)
 )
 
 trace_reports = Table(
     "trace_reports",
     metadata,
-    _trace_pk(),
+    _parent_key("pk", "traces.pk"),
     Column("scored_at", UtcDateTime, nullable=False),
     Column("report", Text, nullable=False),
 )
@@ -436,38 +406,10 @@ trace_lint_codes = Table(
     "trace_lint_codes",
     metadata,
     Column("code", String(64), primary_key=True),
-    _trace_pk(),
+    _parent_key("pk", "traces.pk"),
     Index("ix_trace_lint_codes_pk", "pk"),
     sqlite_with_rowid=False,
 )
 
 SCHEMA_HEAD = "0006"
 """The newest migration: what the code in this tree expects to find."""
-
-__all__ = [
-    "SCHEMA_HEAD",
-    "UtcDateTime",
-    "api_tokens",
-    "baselines",
-    "evaluations",
-    "gate_checks",
-    "metadata",
-    "model_aliases",
-    "model_tags",
-    "model_versions",
-    "models",
-    "predictions",
-    "preferences",
-    "run_events",
-    "runs",
-    "service_flags",
-    "sweep_journal",
-    "sweep_trials",
-    "sweeps",
-    "tasks",
-    "trace_bodies",
-    "trace_lint_codes",
-    "trace_reports",
-    "traces",
-    "workers",
-]

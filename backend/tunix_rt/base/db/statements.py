@@ -114,11 +114,13 @@ class QuickRead:
         pooled = engine.raw_connection()
         try:
             connection: Any = pooled.driver_connection
-            if engine.dialect.name == "sqlite":
-                return _fetched(connection.execute(self._sql_for(engine.dialect), values))
-            connection.autocommit = True
-            rows = _fetched(connection.execute(self._sql_for(engine.dialect), values))
-            connection.autocommit = False
+            is_postgresql = engine.dialect.name == "postgresql"
+            if is_postgresql:
+                connection.autocommit = True
+            with closing(connection.execute(self._sql_for(engine.dialect), values)) as cursor:
+                rows: list[tuple[Any, ...]] = cursor.fetchall()
+            if is_postgresql:
+                connection.autocommit = False
             return rows
         except engine.dialect.loaded_dbapi.Error:
             pooled.invalidate()
@@ -127,21 +129,10 @@ class QuickRead:
             pooled.close()
 
     def _sql_for(self, dialect: Dialect) -> str:
-        sql = self._sql.get(dialect.name)
-        if sql is None:
-            sql = str(self._statement.compile(dialect=_with_named_parameters(dialect)))
-            self._sql[dialect.name] = sql
-        return sql
-
-
-def _with_named_parameters(dialect: Dialect) -> Dialect:
-    return sqlite.dialect(paramstyle="named") if dialect.name == "sqlite" else dialect
-
-
-def _fetched(cursor: Any) -> list[tuple[Any, ...]]:
-    rows: list[tuple[Any, ...]] = cursor.fetchall()
-    cursor.close()
-    return rows
+        if dialect.name not in self._sql:
+            named = sqlite.dialect(paramstyle="named") if dialect.name == "sqlite" else dialect
+            self._sql[dialect.name] = str(self._statement.compile(dialect=named))
+        return self._sql[dialect.name]
 
 
 _PING = QuickRead(select(func.count()).select_from(table("alembic_version")))

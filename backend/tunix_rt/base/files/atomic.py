@@ -92,21 +92,18 @@ def write_directory_atomically(path: Path, *, what: str = "writing a directory")
         temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f"{path.name}.tmp-"))
         try:
             yield temporary
-            _sync_tree(temporary)
+            for written in (*temporary.rglob("*"), temporary):
+                sync_directory(written)  # fsync works on files too
             os.chmod(temporary, 0o755)
-            _replace_directory(temporary, path)
+            old = path.with_name(f"{path.name}.old")
+            if path.exists():
+                path.rename(old)
+            temporary.rename(path)
+            sync_directory(path.parent)
+            shutil.rmtree(old, ignore_errors=True)
         except BaseException:
             shutil.rmtree(temporary, ignore_errors=True)
             raise
-
-
-def _replace_directory(new: Path, path: Path) -> None:
-    old = path.with_name(f"{path.name}.old")
-    if path.exists():
-        path.rename(old)
-    new.rename(path)
-    sync_directory(path.parent)
-    shutil.rmtree(old, ignore_errors=True)
 
 
 def _remove_leftovers(path: Path) -> None:
@@ -116,16 +113,6 @@ def _remove_leftovers(path: Path) -> None:
         old.rename(path)
     for leftover in [old, *path.parent.glob(f"{path.name}.tmp-*")]:
         shutil.rmtree(leftover, ignore_errors=True)
-
-
-def _sync_tree(directory: Path) -> None:
-    for child in directory.rglob("*"):
-        descriptor = os.open(child, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-    sync_directory(directory)
 
 
 def sync_directory(directory: Path) -> None:

@@ -18,7 +18,9 @@ _CHUNK_BYTES = 1 << 22
 def copy_file(source: Path, target: IO[bytes]) -> None:
     """Copy `source` into an empty file, sharing blocks where the file system can."""
     with source.open("rb") as opened:
-        if not _shares_blocks(opened, target):
+        try:
+            fcntl.ioctl(target.fileno(), _FICLONE, opened.fileno())
+        except OSError:
             shutil.copyfileobj(opened, target, _CHUNK_BYTES)
 
 
@@ -36,23 +38,7 @@ def link_file(source: Path, target: Path) -> bool:
 def file_digest(path: Path) -> str:
     """SHA-256 of a file, read in chunks."""
     with path.open("rb") as file:
-        return stream_digest(file)
-
-
-def stream_digest(file: IO[bytes]) -> str:
-    """SHA-256 of the rest of an open file, read in chunks."""
-    digest = hashlib.sha256()
-    while chunk := file.read(_CHUNK_BYTES):
-        digest.update(chunk)
-    return digest.hexdigest()
-
-
-def _shares_blocks(source: IO[bytes], target: IO[bytes]) -> bool:
-    try:
-        fcntl.ioctl(target.fileno(), _FICLONE, source.fileno())
-    except OSError:
-        return False
-    return True
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 # A fixed time, so that archives of the same content are identical.
@@ -68,18 +54,14 @@ def stream_zip(entries: Iterable[Entry]) -> Iterator[bytes]:
     sink = _Sink()
     with zipfile.ZipFile(sink, "w", zipfile.ZIP_STORED) as archive:
         for path, chunks in entries:
+            info = zipfile.ZipInfo(path, _TIME)
+            info.external_attr = 0o644 << 16
             # Sizes over 4 GiB must be declared before the first byte.
-            with archive.open(_info(path), "w", force_zip64=True) as entry:
+            with archive.open(info, "w", force_zip64=True) as entry:
                 for chunk in chunks:
                     entry.write(chunk)
                     yield sink.take()
     yield sink.take()
-
-
-def _info(path: str) -> zipfile.ZipInfo:
-    info = zipfile.ZipInfo(path, _TIME)
-    info.external_attr = 0o644 << 16
-    return info
 
 
 class _Sink(io.RawIOBase):

@@ -63,21 +63,18 @@ def unread_lines(file: BinaryIO, *, max_line_bytes: int = MAX_LINE_BYTES) -> Ite
 
 
 def parse_raw(line: RawLine) -> FileRow:
-    """Parse a raw line."""
-    return parse_line(line.number, line.raw) if line.raw.strip() else BlankLine(line.number)
-
-
-def parse_line(number: int, line: bytes) -> ReadRow | BadRow:
     """The JSON object on a line, or the reason why there is none."""
+    number, raw = line
+    if not raw.strip():
+        return BlankLine(number)
     try:
-        value = from_json(line, allow_inf_nan=False)
+        value = from_json(raw, allow_inf_nan=False)
     except ValueError as error:
-        return _bad(number, _why_unreadable(line, error), line)
+        return BadRow(number, _why_unreadable(raw, error), shown(raw))
     if not isinstance(value, dict):
-        return _bad(number, f"must be a JSON object, not {shape_of(value)}", line)
-    duplicate = _duplicate_key(line, value)
-    if duplicate is not None:
-        return _bad(number, duplicate, line)
+        return BadRow(number, f"must be a JSON object, not {shape_of(value)}", shown(raw))
+    if (duplicate := _duplicate_key(raw, value)) is not None:
+        return BadRow(number, duplicate, shown(raw))
     return ReadRow(number, value)
 
 
@@ -89,7 +86,8 @@ def numbered_lines(file: BinaryIO, max_line_bytes: int) -> Iterator[tuple[int, b
         if number == 1:
             line = line.removeprefix(BYTE_ORDER_MARK)
         if len(line) > max_line_bytes and not line.endswith(b"\n"):
-            _skip_rest_of_line(file)
+            while (part := file.readline(1024 * 1024)) and not part.endswith(b"\n"):
+                pass
         yield number, line
 
 
@@ -101,15 +99,6 @@ def over_limit(max_line_bytes: int) -> str:
 def shown(raw: bytes) -> str:
     r"""Bytes as text; invalid UTF-8 appears as `\xff`."""
     return raw.rstrip(b"\r\n").decode("utf-8", errors="backslashreplace")
-
-
-def _skip_rest_of_line(file: BinaryIO) -> None:
-    while (part := file.readline(1024 * 1024)) and not part.endswith(b"\n"):
-        pass
-
-
-def _bad(number: int, reason: str, line: bytes) -> BadRow:
-    return BadRow(number, reason, shown(line))
 
 
 def _why_unreadable(line: bytes, error: ValueError) -> str:

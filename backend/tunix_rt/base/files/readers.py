@@ -97,9 +97,15 @@ def file_type_of(name: str, start: bytes = b"") -> FileType:
 def _parquet_stream(path: Path, resources: ExitStack) -> RowStream:
     table = ParquetTable(path)
     resources.callback(table.close)
-    num_rows = max(table.num_rows, 1)
-    seen = _Seen(table.rows())
-    return RowStream(seen, lambda: seen.last_number / num_rows, table.columns)
+    last_number = 0
+
+    def rows() -> Iterator[FileRow]:
+        nonlocal last_number
+        for row in table.rows():
+            last_number = row.number
+            yield row
+
+    return RowStream(rows(), lambda: last_number / max(table.num_rows, 1), table.columns)
 
 
 def _text_stream(file: io.BufferedReader, raw: io.BufferedReader, kind: FileType) -> RowStream:
@@ -120,24 +126,8 @@ def _text_stream(file: io.BufferedReader, raw: io.BufferedReader, kind: FileType
 
 
 def _json_rows(file: io.BufferedReader) -> Iterator[UnreadRow]:
-    """One object per line, or the objects of one list."""
+    """One object per line, or the objects of one list. Damaged data raises with the first row, not before."""
     yield from read_json_list(file) if starts_a_list(file.peek(64)) else unread_lines(file)
-
-
-class _Seen:
-    """An iterator that remembers the number of the last row it gave."""
-
-    def __init__(self, rows: Iterator[FileRow]) -> None:
-        self._rows = rows
-        self.last_number = 0
-
-    def __iter__(self) -> "_Seen":
-        return self
-
-    def __next__(self) -> FileRow:
-        row = next(self._rows)
-        self.last_number = row.number
-        return row
 
 
 def _until_damaged(rows: Iterator[UnreadRow]) -> Iterator[UnreadRow]:
@@ -148,11 +138,8 @@ def _until_damaged(rows: Iterator[UnreadRow]) -> Iterator[UnreadRow]:
             number = row.number
             yield row
     except _DAMAGE as error:
-        yield BadRow(
-            number + 1,
-            f"cannot be read, nor can later rows: the gzip data is damaged ({error})",
-            "",
-        )
+        reason = f"cannot be read, nor can later rows: the gzip data is damaged ({error})"
+        yield BadRow(number + 1, reason, "")
 
 
 def _is_regular(path: Path) -> bool:

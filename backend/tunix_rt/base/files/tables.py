@@ -156,7 +156,11 @@ def _rows(buffer: "_Buffer", max_item_chars: int) -> Iterator[FileRow]:
             yield BadRow(number, f"cannot be read, nor can later rows: {error}", "")
             return
         else:
-            yield _row(number, value)
+            if isinstance(value, dict):
+                yield ReadRow(number, value)
+            else:
+                reason = f"must be a JSON object, not {shape_of(value)}"
+                yield BadRow(number, reason, json.dumps(value)[:1_000])
         buffer.skip(_SPACE + ",")
     if not following:
         yield BadRow(number + 1, "the list is never closed; the file may be cut off", "")
@@ -164,12 +168,6 @@ def _rows(buffer: "_Buffer", max_item_chars: int) -> Iterator[FileRow]:
     buffer.skip(_SPACE)
     if buffer.peek():
         yield BadRow(number + 1, "something follows the end of the list and cannot be read", "")
-
-
-def _row(number: int, value: Any) -> ReadRow | BadRow:
-    if isinstance(value, dict):
-        return ReadRow(number, value)
-    return BadRow(number, f"must be a JSON object, not {shape_of(value)}", json.dumps(value)[:1_000])
 
 
 class _Buffer:
@@ -216,14 +214,11 @@ class _Buffer:
             except json.JSONDecodeError as error:
                 if len(self._held) - self._at > max_chars:
                     raise ValueError(f"is longer than {max_chars:,} characters") from error
-                if not self._read_more():
+                # Doubles the buffer, so that an item read in n chunks is parsed log n times.
+                more = self._text.read(max(_CHUNK_CHARS, len(self._held) - self._at))
+                self._held, self._at = self._held[self._at :] + more, 0
+                if not more:
                     raise ValueError(f"is not JSON: {error.msg}") from error
-
-    def _read_more(self) -> bool:
-        # Doubles the buffer, so that an item read in n chunks is parsed log n times.
-        more = self._text.read(max(_CHUNK_CHARS, len(self._held) - self._at))
-        self._held, self._at = self._held[self._at :] + more, 0
-        return bool(more)
 
 
 class _BadItemError(Exception):

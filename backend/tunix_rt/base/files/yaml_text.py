@@ -52,9 +52,7 @@ _read_as("null", "~|null|", ["~", "n", ""])
 _read_as("bool", "true|false", ["t", "f"])
 _read_as("int", "[-+]?(?:0|[1-9][0-9_]*)", list("-+0123456789"))
 _read_as(
-    "float",
-    r"[-+]?(?:[0-9]*\.[0-9]+|[0-9]+\.|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?",
-    list("-+.0123456789"),
+    "float", r"[-+]?(?:[0-9]*\.[0-9]+|[0-9]+\.|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?", list("-+.0123456789")
 )
 
 
@@ -75,12 +73,10 @@ def parse_yaml(text: str, *, what: str, example: str = "docs/recipes.md shows a 
         mark = error.problem_mark or error.context_mark
         location = f", line {mark.line + 1}" if mark is not None else ""
         raise InvalidInputError(
-            f"{what}{location}: {error.problem}.",
-            next_step=f"Correct the YAML there; {example}.",
+            f"{what}{location}: {error.problem}.", next_step=f"Correct the YAML there; {example}."
         ) from error
     except (yaml.YAMLError, RecursionError) as error:
         problem = "nested too deeply" if isinstance(error, RecursionError) else str(error).splitlines()[0]
         raise InvalidInputError(
-            f"{what} is not readable YAML: {problem}.",
-            next_step=f"Save it as plain UTF-8 text; {example}.",
+            f"{what} is not readable YAML: {problem}.", next_step=f"Save it as plain UTF-8 text; {example}."
         ) from error

@@ -99,18 +99,13 @@ async def _validation(_request: Request, error: Exception) -> JSONResponse:
         reason = f"{broken['ctx']['error']} at character {broken['loc'][-1]}"
         detail, next_step = f"The body is not JSON: {reason}.", "Send one JSON value in UTF-8."
         return error_response(400, detail, next_step, InvalidInputError.code)
-    problems = [problem | {"loc": _without_body(problem["loc"])} for problem in error.errors()]
+    problems = [
+        problem | {"loc": tuple(part for part in problem["loc"] if part != "body") or ("body",)}
+        for problem in error.errors()
+    ]
     detail = explain_problems(problems, max_problems=MAX_PROBLEMS_SHOWN)
-    next_step = "Correct the request; /docs describes it."
-    return error_response(422, _encodable(detail), next_step, InvalidInputError.code)
-
-
-def _without_body(loc: tuple[int | str, ...]) -> tuple[int | str, ...]:
-    return tuple(part for part in loc if part != "body") or ("body",)
-
-
-def _encodable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode("utf-8")
+    encodable = detail.encode("utf-8", "replace").decode("utf-8")
+    return error_response(422, encodable, "Correct the request; /docs describes it.", InvalidInputError.code)
 
 
 async def _http(request: Request, error: Exception) -> JSONResponse:
@@ -132,12 +127,8 @@ def _explain_http(request: Request, error: HTTPException) -> tuple[str, str, str
     if error.status_code != 400:
         return f"{error.detail}.", routes, "http-error"
     if request.headers.get("content-type", "").startswith("multipart/"):
-        reason = str(error.detail).rstrip(".")
-        return (
-            f"The form could not be read: {reason}.",
-            "Send a whole multipart form.",
-            InvalidInputError.code,
-        )
+        detail = f"The form could not be read: {str(error.detail).rstrip('.')}."
+        return detail, "Send a whole multipart form.", InvalidInputError.code
     return (
         "The body could not be read: it is not UTF-8, nested too deeply, or a number has too many digits.",
         "Send UTF-8 JSON with fewer levels and smaller numbers.",

@@ -58,12 +58,26 @@ def file_response(request: Request, file: BinaryIO, name: str) -> Response:
     The caller closes the file after the response has been sent.
     """
     found = os.fstat(file.fileno())
-    headers = _headers(found, name)
+    headers = {
+        "Accept-Ranges": "bytes",
+        "Content-Disposition": f"attachment; filename*=utf-8''{quote(name, safe='')}",
+        "ETag": f'"{found.st_ino:x}-{found.st_mtime_ns:x}-{found.st_size:x}"',
+        "Last-Modified": formatdate(found.st_mtime, usegmt=True),
+        # Browsers must not guess another type.
+        "X-Content-Type-Options": "nosniff",
+    }
     if request.headers.get("if-none-match") == headers["ETag"]:
         return Response(status_code=status.HTTP_304_NOT_MODIFIED, headers=headers)
     chosen = requested_range(request.headers, headers, found.st_size)
     if chosen is not None and not chosen:
-        return _not_satisfiable(found.st_size)
+        response = error_response(
+            status.HTTP_416_RANGE_NOT_SATISFIABLE,
+            f"The file has {found.st_size} bytes; none of them are in the requested range.",
+            "Request an earlier range, or omit the header.",
+            "range-not-satisfiable",
+        )
+        response.headers["Content-Range"] = f"bytes */{found.st_size}"
+        return response
     if chosen is not None:
         headers["Content-Range"] = f"bytes {chosen.start}-{chosen.stop - 1}/{found.st_size}"
     sent = range(found.st_size) if chosen is None else chosen
@@ -95,28 +109,6 @@ def requested_range(requested: Mapping[str, str], known: Mapping[str, str], num_
     if last and int(last) < int(first):
         return None
     return range(int(first), min(int(last) + 1, num_bytes) if last else num_bytes)
-
-
-def _headers(found: os.stat_result, name: str) -> dict[str, str]:
-    return {
-        "Accept-Ranges": "bytes",
-        "Content-Disposition": f"attachment; filename*=utf-8''{quote(name, safe='')}",
-        "ETag": f'"{found.st_ino:x}-{found.st_mtime_ns:x}-{found.st_size:x}"',
-        "Last-Modified": formatdate(found.st_mtime, usegmt=True),
-        # Browsers must not guess another type.
-        "X-Content-Type-Options": "nosniff",
-    }
-
-
-def _not_satisfiable(num_bytes: int) -> Response:
-    response = error_response(
-        status.HTTP_416_RANGE_NOT_SATISFIABLE,
-        f"The file has {num_bytes} bytes; none of them are in the requested range.",
-        "Request an earlier range, or omit the header.",
-        "range-not-satisfiable",
-    )
-    response.headers["Content-Range"] = f"bytes */{num_bytes}"
-    return response
 
 
 def _chunks(file: BinaryIO, chosen: range) -> Iterator[bytes]:

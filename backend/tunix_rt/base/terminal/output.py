@@ -112,13 +112,9 @@ def print_table(
         # An id that wraps onto two lines cannot be copied.
         table.add_column(column, overflow="fold", no_wrap=column == "id")
     for row in rows:
-        table.add_row(*(_cell(value) for value in row))
+        table.add_row(*(escape("–" if value is None else str(value)) for value in row))
     console = out if out.is_terminal else _Console(width=_WIDER_THAN_ANY_TABLE, soft_wrap=True)
     console.print(table)
-
-
-def _cell(value: object) -> str:
-    return escape("–" if value is None else str(value))
 
 
 def counted(number: int, thing: str) -> str:

@@ -192,7 +192,11 @@ def xray(traces: Iterable[Trace], encoder: TraceEncoder, options: XrayOptions | 
         )
     num_examples = len(inspected) + len(skipped)
     rows = _rows(inspected, options)
-    findings = summarise(_positions_by_code(inspected, skipped), num_examples)
+    positions: dict[FindingCode, list[int]] = defaultdict(list, {"markup-in-content": skipped})
+    for item in inspected:
+        for code in item.findings:
+            positions[code].append(item.position)
+    findings = summarise(positions, num_examples)
     counts = _part_counts(inspected, options.row_length)
     num_tokens = sum(count.num_trained + count.num_masked for count in counts)
     num_cells = len(rows) * options.row_length if options.row_length else num_tokens
@@ -229,32 +233,22 @@ def _inspect(
 
     def renderable() -> Iterator[Trace]:
         for position, trace in enumerate(traces):
-            if _is_renderable(trace, encoder.markup):
+            try:
+                render_completion(trace, encoder.markup)
+            except DataError:
+                skipped.append(position)
+            else:
                 positions.append(position)
                 yield trace
-            else:
-                skipped.append(position)
 
     inspected: list[_Inspected] = []
     for number, example in enumerate(encoder.encode(renderable())):
-        masked = _with_loss_on(example, options.loss_on)
-        inspected.append(_Inspected(positions[number], masked, findings_of(masked, options.row_length)))
+        if options.loss_on == "all":
+            example = replace(example, loss_mask=np.ones_like(example.loss_mask))
+        elif options.loss_on == "prompt":
+            example = replace(example, loss_mask=1 - example.loss_mask)
+        inspected.append(_Inspected(positions[number], example, findings_of(example, options.row_length)))
     return inspected, skipped
-
-
-def _is_renderable(trace: Trace, markup: MarkupStyle) -> bool:
-    try:
-        render_completion(trace, markup)
-    except DataError:
-        return False
-    return True
-
-
-def _with_loss_on(example: EncodedExample, loss_on: LossOn) -> EncodedExample:
-    if loss_on == "completion":
-        return example
-    mask = np.ones_like(example.loss_mask) if loss_on == "all" else 1 - example.loss_mask
-    return replace(example, loss_mask=mask)
 
 
 def _rows(inspected: Sequence[_Inspected], options: XrayOptions) -> list[list[_Inspected]]:
@@ -276,15 +270,6 @@ def _chosen(rows: Sequence[list[_Inspected]], options: XrayOptions) -> Sequence[
         f"Example {options.index} is not among the inspected examples, or cannot be rendered.",
         next_step="Choose a smaller index, or read the findings without --index.",
     )
-
-
-def _positions_by_code(inspected: Sequence[_Inspected], skipped: list[int]) -> dict[FindingCode, list[int]]:
-    positions: dict[FindingCode, list[int]] = defaultdict(list)
-    positions["markup-in-content"] = skipped
-    for item in inspected:
-        for code in item.findings:
-            positions[code].append(item.position)
-    return positions
 
 
 def _part_counts(inspected: Sequence[_Inspected], row_length: int | None) -> tuple[PartCount, ...]:

@@ -4,15 +4,13 @@
 """
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
-from pydantic import BaseModel, ConfigDict
 
+from tunix_rt.base.records import Frozen
 from tunix_rt.tokenization.encoding import FindingCode, TokenPart
 from tunix_rt.traces.types import MarkupStyle
 
@@ -24,11 +22,7 @@ Severity = Literal["error", "warning", "info"]
 _INVISIBLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff]")
 
 
-class _XrayModel(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class XrayToken(_XrayModel):
+class XrayToken(Frozen):
     """One token of a row."""
 
     id: int
@@ -38,7 +32,7 @@ class XrayToken(_XrayModel):
     part: TokenPart
 
 
-class XraySegment(_XrayModel):
+class XraySegment(Frozen):
     """Tokens `start` to `end` (exclusive) of a row are one example."""
 
     example: int
@@ -48,14 +42,14 @@ class XraySegment(_XrayModel):
     findings: tuple[FindingCode, ...]
 
 
-class XrayRow(_XrayModel):
+class XrayRow(Frozen):
     """One row as the model sees it: one example, or several when packed, then padding."""
 
     tokens: tuple[XrayToken, ...]
     segments: tuple[XraySegment, ...]
 
 
-class PartCount(_XrayModel):
+class PartCount(Frozen):
     """How many tokens of one part are trained and masked, over all examples."""
 
     part: TokenPart
@@ -63,7 +57,7 @@ class PartCount(_XrayModel):
     num_masked: int
 
 
-class XrayFinding(_XrayModel):
+class XrayFinding(Frozen):
     """A finding about the dataset with this tokenizer and template."""
 
     code: FindingCode
@@ -78,7 +72,7 @@ class XrayFinding(_XrayModel):
     """Positions of the first affected examples."""
 
 
-class XrayReport(_XrayModel):
+class XrayReport(Frozen):
     """The dataset as training sees it. `passed` is false when a finding is an error."""
 
     passed: bool
@@ -119,32 +113,14 @@ def visible_text(text: str) -> str:
 TEMPLATES_DIR = Path(__file__).parent / "templates"
 
 
-@dataclass(frozen=True)
-class _BarSegment:
-    """A segment of the bar that shows the share of each part."""
-
-    label: str
-    css_class: str
-    num_tokens: int
-    share: float
-
-
-@dataclass(frozen=True)
-class _SegmentView:
-    segment: XraySegment
-    tokens: Sequence[XrayToken]
-
-
-@dataclass(frozen=True)
-class _RowView:
-    segments: Sequence[_SegmentView]
-    num_padding: int
-
-
 def xray_html(report: XrayReport, *, title: str = "X-ray") -> str:
     """The page. It makes no requests, and all text from traces is escaped."""
-    rows = [_row_view(row) for row in report.rows]
-    return _template().render(report=report, title=title, rows=rows, bar=_bar(report))
+    counts = [("masked", report.num_tokens - report.num_trained)]
+    counts += [(f"trained {count.part}", count.num_trained) for count in report.parts]
+    counts.append(("padding", report.num_padding))
+    total = report.num_tokens + report.num_padding
+    bar = [(label, number, number / total) for label, number in counts if number]
+    return _template().render(report=report, title=title, bar=bar)
 
 
 @lru_cache(maxsize=1)
@@ -159,19 +135,3 @@ def _template() -> Template:
     environment.filters["visible"] = lambda text: visible_text(text).replace("\n", "↵\n") or "·"
     environment.filters["words"] = lambda name: name.replace("_", " ")
     return environment.get_template("xray.html.jinja")
-
-
-def _row_view(row: XrayRow) -> _RowView:
-    segments = [_SegmentView(segment, row.tokens[segment.start : segment.end]) for segment in row.segments]
-    return _RowView(segments, sum(token.state == "padding" for token in row.tokens))
-
-
-def _bar(report: XrayReport) -> list[_BarSegment]:
-    num_masked = report.num_tokens - report.num_trained
-    counts = [("masked", "masked", num_masked)]
-    counts += [
-        (f"trained {count.part}", f"trained {count.part}", count.num_trained) for count in report.parts
-    ]
-    counts.append(("padding", "padding", report.num_padding))
-    total = report.num_tokens + report.num_padding
-    return [_BarSegment(label, css, number, number / total) for label, css, number in counts if number]

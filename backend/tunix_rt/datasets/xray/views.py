@@ -8,15 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tunix_rt.base.terminal.output import counted
-from tunix_rt.datasets.xray.report import (
-    Severity,
-    XrayFinding,
-    XrayReport,
-    XrayRow,
-    XraySegment,
-    XrayToken,
-    visible_text,
-)
+from tunix_rt.datasets.xray.report import Severity, XrayFinding, XrayReport, XrayRow, XrayToken, visible_text
 from tunix_rt.tokenization.encoding import TokenPart
 
 _SEVERITY_STYLES: dict[Severity, str] = {"error": "bold red", "warning": "yellow", "info": "cyan"}
@@ -33,20 +25,20 @@ _MASKED_STYLE = "dim"
 def print_xray(report: XrayReport, console: Console) -> None:
     """Print the findings, the counts and the rows."""
     has_colour = console.color_system is not None and not console.no_color
-    console.print(_headline(report))
+    verdict = ("passed", "bold green") if report.passed else ("failed", "bold red")
+    description = f": {report.tokenizer}, template {report.template}, markup {report.markup}"
+    console.print(Text.assemble(("X-ray ", "bold"), verdict, visible_text(description)))
     console.print(_figures(report), highlight=False)
     console.print()
-    console.print(_findings(report))
+    if report.findings:
+        console.print(Text("\n").join([*map(_finding, report.findings), Text()]))
+    else:
+        text = "No findings: answers and end of turn are trained, prompts are not.\n"
+        console.print(Text(text, style="green"))
     console.print(_part_table(report))
     console.print(_legend(has_colour))
     for row in report.rows:
         _print_row(row, console, has_colour)
-
-
-def _headline(report: XrayReport) -> Text:
-    verdict = ("passed", "bold green") if report.passed else ("failed", "bold red")
-    description = f": {report.tokenizer}, template {report.template}, markup {report.markup}"
-    return Text.assemble(("X-ray ", "bold"), verdict, visible_text(description))
 
 
 def _figures(report: XrayReport) -> str:
@@ -62,16 +54,9 @@ def _figures(report: XrayReport) -> str:
     return f"{examples}; {trained} {share}{rows}; longest example {report.longest_example:,}"
 
 
-def _findings(report: XrayReport) -> Text:
-    if not report.findings:
-        return Text("No findings: answers and end of turn are trained, prompts are not.\n", style="green")
-    return Text("\n").join([_finding(finding) for finding in report.findings] + [Text()])
-
-
 def _finding(finding: XrayFinding) -> Text:
-    examples = ", ".join(map(str, finding.examples)) + (
-        ", …" if finding.count > len(finding.examples) else ""
-    )
+    more = ["…"] if finding.count > len(finding.examples) else []
+    examples = ", ".join([*map(str, finding.examples), *more])
     return Text.assemble(
         (finding.severity, _SEVERITY_STYLES[finding.severity]),
         (f" {finding.code}", "bold"),
@@ -96,27 +81,24 @@ def _part_table(report: XrayReport) -> Table:
 def _legend(has_colour: bool) -> Text:
     if not has_colour:
         return Text("\n⟦trained⟧ masked")
-    parts = [(part.replace("_", " "), style) for part, style in _TRAINED_STYLES.items() if part != "prompt"]
     legend = Text("\ntrained: ")
-    for name, style in parts:
-        legend.append(name, style).append("  ")
+    for part, style in _TRAINED_STYLES.items():
+        if part != "prompt":
+            legend.append(part.replace("_", " "), style).append("  ")
     return legend.append("masked", _MASKED_STYLE)
 
 
 def _print_row(row: XrayRow, console: Console, has_colour: bool) -> None:
     for segment in row.segments:
         console.print()
-        console.rule(_segment_title(segment), align="left", style=_MASKED_STYLE)
+        findings = f": {', '.join(segment.findings)}" if segment.findings else ""
+        title = f"example {segment.example}, tokens {segment.start} to {segment.end - 1}{findings}"
+        console.rule(Text(title), align="left", style=_MASKED_STYLE)
         tokens = row.tokens[segment.start : segment.end]
         console.print(_coloured(tokens) if has_colour else _bracketed(tokens), soft_wrap=True)
     num_padding = sum(token.state == "padding" for token in row.tokens)
     if num_padding:
         console.rule(f"{num_padding:,} padding tokens", align="left", style=_MASKED_STYLE)
-
-
-def _segment_title(segment: XraySegment) -> Text:
-    findings = f": {', '.join(segment.findings)}" if segment.findings else ""
-    return Text(f"example {segment.example}, tokens {segment.start} to {segment.end - 1}{findings}")
 
 
 def _coloured(tokens: Sequence[XrayToken]) -> Text:

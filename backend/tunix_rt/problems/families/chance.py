@@ -3,7 +3,17 @@
 from fractions import Fraction
 from math import gcd, lcm
 
-from tunix_rt.problems.family import FOODS, NAMES, THINGS, Problem, SeededRandom, decimal, families, listed
+from tunix_rt.problems.family import (
+    FOODS,
+    NAMES,
+    THINGS,
+    Problem,
+    SeededRandom,
+    decimal,
+    families,
+    listed,
+    worked_problem,
+)
 
 _DENOMINATORS = (2, 3, 4, 5, 6, 8, 9, 10, 12)
 
@@ -22,53 +32,39 @@ def lowest_terms(numerator: int, denominator: int) -> str:
 
 
 def fraction_sum(rng: SeededRandom) -> Problem:
-    """Two fractions brought to one denominator."""
     left, right = _proper(rng), _proper(rng)
     common = lcm(left.denominator, right.denominator)
     left_part, right_part = int(left * common), int(right * common)
-    prompt = rng.choice(
-        (
-            f"What is {left} + {right} in lowest terms?",
-            f"One jug is {left} full and another of the same size is {right} full. "
-            "How many jugs of water is that together, as a fraction in lowest terms?",
-            f"Add {left} and {right}. Give a fraction in lowest terms.",
-        )
-    )
-    steps = (
-        ("setup", f"A common denominator of {left.denominator} and {right.denominator} is {common}."),
-        ("calculation", f"{left} = {left_part}/{common}. {right} = {right_part}/{common}."),
-        (
-            "calculation",
-            f"{left_part} + {right_part} = {left_part + right_part}, "
-            f"so the sum is {left_part + right_part}/{common}.",
-        ),
-        ("answer", lowest_terms(left_part + right_part, common)),
-    )
-    return Problem(prompt, steps, str(left + right), "medium")
+    text = f"""
+        prompt: What is {left} + {right} in lowest terms?
+        prompt: One jug is {left} full and another of the same size is {right} full. How many jugs of water is
+            that together, as a fraction in lowest terms?
+        prompt: Add {left} and {right}. Give a fraction in lowest terms.
+        setup: A common denominator of {left.denominator} and {right.denominator} is {common}.
+        calculation: {left} = {left_part}/{common}. {right} = {right_part}/{common}.
+        calculation: {left_part} + {right_part} = {left_part + right_part}, so the sum is
+            {left_part + right_part}/{common}.
+        answer: {lowest_terms(left_part + right_part, common)}
+    """
+    return worked_problem(rng, text, left + right, "medium")
 
 
 def fraction_of_quantity(rng: SeededRandom) -> Problem:
-    """A fraction of a number of things, then what is left."""
     part, thing = _proper(rng), rng.choice(THINGS)
     each = rng.randint(3, 20)
     total = each * part.denominator
     taken = each * part.numerator
-    prompt = rng.choice(
-        (
-            f"A box holds {total} {thing.many}. {part} of them are red. How many {thing.many} are not red?",
-            f"Of {total} {thing.many}, {part} were sold. How many {thing.many} are left?",
-        )
-    )
-    steps = (
-        ("calculation", f"One share is {total} ÷ {part.denominator} = {each}."),
-        ("calculation", f"{part} of {total} is {part.numerator} × {each} = {taken}."),
-        ("answer", f"{total} - {taken} = {total - taken}."),
-    )
-    return Problem(prompt, steps, str(total - taken), "easy")
+    text = f"""
+        prompt: A box holds {total} {thing.many}. {part} of them are red. How many {thing.many} are not red?
+        prompt: Of {total} {thing.many}, {part} were sold. How many {thing.many} are left?
+        calculation: One share is {total} ÷ {part.denominator} = {each}.
+        calculation: {part} of {total} is {part.numerator} × {each} = {taken}.
+        answer: {total} - {taken} = {total - taken}.
+    """
+    return worked_problem(rng, text, total - taken)
 
 
 def fraction_comparison(rng: SeededRandom) -> Problem:
-    """Which of two fractions is larger, by equal denominators."""
     left, right = _proper(rng), _proper(rng)
     while left == right:
         right = _proper(rng)
@@ -76,85 +72,61 @@ def fraction_comparison(rng: SeededRandom) -> Problem:
     left_part, right_part = int(left * common), int(right * common)
     larger = max(left, right)
     sign = ">" if left > right else "<"
-    prompt = rng.choice(
-        (f"Which is larger, {left} or {right}?", f"Compare {left} and {right}: which fraction is greater?")
-    )
-    steps = (
-        (
-            "calculation",
-            f"{left.numerator} × {right.denominator} = {left_part}, so {left} = {left_part}/{common}.",
-        ),
-        (
-            "calculation",
-            f"{right.numerator} × {left.denominator} = {right_part}, so {right} = {right_part}/{common}.",
-        ),
-        ("answer", f"{left_part} {sign} {right_part}, so {larger} is larger."),
-    )
-    return Problem(prompt, steps, str(larger), "easy")
+    text = f"""
+        prompt: Which is larger, {left} or {right}?
+        prompt: Compare {left} and {right}: which fraction is greater?
+        calculation: {left.numerator} × {right.denominator} = {left_part}, so {left} = {left_part}/{common}.
+        calculation: {right.numerator} × {left.denominator} = {right_part}, so {right} =
+            {right_part}/{common}.
+        answer: {left_part} {sign} {right_part}, so {larger} is larger.
+    """
+    return worked_problem(rng, text, larger)
 
 
 def fraction_product(rng: SeededRandom) -> Problem:
-    """A part of a part."""
     left, right = _proper(rng), _proper(rng)
     top, bottom = left.numerator * right.numerator, left.denominator * right.denominator
-    prompt = rng.choice(
-        (
-            f"What is {left} × {right} in lowest terms?",
-            f"{left} of a garden is planted, and {right} of the planted part is herbs. "
-            "Which fraction of the garden is herbs, in lowest terms?",
-        )
-    )
-    steps = (
-        ("calculation", f"Multiply the numerators: {left.numerator} × {right.numerator} = {top}."),
-        ("calculation", f"Multiply the denominators: {left.denominator} × {right.denominator} = {bottom}."),
-        ("answer", lowest_terms(top, bottom)),
-    )
-    return Problem(prompt, steps, str(left * right), "medium")
+    text = f"""
+        prompt: What is {left} × {right} in lowest terms?
+        prompt: {left} of a garden is planted, and {right} of the planted part is herbs. Which fraction of the
+            garden is herbs, in lowest terms?
+        calculation: Multiply the numerators: {left.numerator} × {right.numerator} = {top}.
+        calculation: Multiply the denominators: {left.denominator} × {right.denominator} = {bottom}.
+        answer: {lowest_terms(top, bottom)}
+    """
+    return worked_problem(rng, text, left * right, "medium")
 
 
 def decimal_as_fraction(rng: SeededRandom) -> Problem:
-    """A decimal with two places as a fraction in lowest terms."""
     hundredths = rng.choice([n for n in range(4, 100) if gcd(n, 100) > 1 and n % 10])
     value = Fraction(hundredths, 100)
-    prompt = rng.choice(
-        (
-            f"Write {decimal(value)} as a fraction in lowest terms.",
-            f"Which fraction in lowest terms equals {decimal(value)}?",
-        )
-    )
-    steps = (
-        ("setup", f"{decimal(value)} means {hundredths} hundredths, that is {hundredths}/100."),
-        ("calculation", f"The greatest common divisor of {hundredths} and 100 is {gcd(hundredths, 100)}."),
-        ("answer", lowest_terms(hundredths, 100)),
-    )
-    return Problem(prompt, steps, str(value), "easy")
+    text = f"""
+        prompt: Write {decimal(value)} as a fraction in lowest terms.
+        prompt: Which fraction in lowest terms equals {decimal(value)}?
+        setup: {decimal(value)} means {hundredths} hundredths, that is {hundredths}/100.
+        calculation: The greatest common divisor of {hundredths} and 100 is {gcd(hundredths, 100)}.
+        answer: {lowest_terms(hundredths, 100)}
+    """
+    return worked_problem(rng, text, value)
 
 
 def shared_leftovers(rng: SeededRandom) -> Problem:
-    """Two people take a fraction each; how much of the whole is left."""
     food = rng.choice(FOODS)
     twelfths = sorted(rng.sample(range(1, 6), 2))
     first, second = Fraction(twelfths[0], 12), Fraction(twelfths[1], 12)
     taken = first + second
     rest_parts = 12 - sum(twelfths)
-    prompt = rng.choice(
-        (
-            f"Of a tray of {food.many}, one table takes {first} and another takes {second}. "
-            "Which fraction of the tray is left, in lowest terms?",
-            f"A family eats {first} of a batch of {food.many} on Monday and {second} on Tuesday. "
-            "What fraction remains, in lowest terms?",
-        )
-    )
-    steps = (
-        (
-            "setup",
-            f"In twelfths, {first} = {twelfths[0]}/12. The other share is {second} = {twelfths[1]}/12.",
-        ),
-        ("calculation", f"{twelfths[0]} + {twelfths[1]} = {sum(twelfths)}, so {sum(twelfths)}/12 is gone."),
-        ("calculation", f"12 - {sum(twelfths)} = {rest_parts}, so {rest_parts}/12 is left."),
-        ("answer", lowest_terms(rest_parts, 12)),
-    )
-    return Problem(prompt, steps, str(1 - taken), "medium")
+    text = f"""
+        prompt: Of a tray of {food.many}, one table takes {first} and another takes {second}. Which fraction
+            of the tray is left, in lowest terms?
+        prompt: A family eats {first} of a batch of {food.many} on Monday and {second} on Tuesday. What
+            fraction remains, in lowest terms?
+        setup: In twelfths, {first} = {twelfths[0]}/12. The other share is {second} = {twelfths[1]}/12.
+        calculation: {twelfths[0]} + {twelfths[1]} = {sum(twelfths)}, so {sum(twelfths)}/12 is gone.
+        calculation: 12 - {sum(twelfths)} = {rest_parts}, so {rest_parts}/12 is left.
+        answer: {lowest_terms(rest_parts, 12)}
+    """
+    return worked_problem(rng, text, 1 - taken, "medium")
 
 
 FRACTIONS = families(
@@ -177,163 +149,120 @@ def _values_with_mean(rng: SeededRandom, how_many: int) -> list[int]:
 
 
 def mean(rng: SeededRandom) -> Problem:
-    """The average of four to six whole numbers."""
     how_many = rng.randint(4, 6)
     values = rng.shuffled(_values_with_mean(rng, how_many))
     total = sum(values)
     what = rng.choice(("temperatures", "daily sales", "quiz scores", "numbers of visitors"))
-    prompt = rng.choice(
-        (
-            f"What is the average of {_shown(values)}?",
-            f"The {what} were {_shown(values)}. What is their mean?",
-        )
-    )
-    steps = (
-        ("calculation", f"The sum is {' + '.join(map(str, values))} = {total}."),
-        ("calculation", f"There are {how_many} values."),
-        ("answer", f"{total} ÷ {how_many} = {total // how_many}."),
-    )
-    return Problem(prompt, steps, str(total // how_many), "easy")
+    text = f"""
+        prompt: What is the average of {_shown(values)}?
+        prompt: The {what} were {_shown(values)}. What is their mean?
+        calculation: The sum is {" + ".join(map(str, values))} = {total}.
+        calculation: There are {how_many} values.
+        answer: {total} ÷ {how_many} = {total // how_many}.
+    """
+    return worked_problem(rng, text, total // how_many)
 
 
 def median(rng: SeededRandom) -> Problem:
-    """The middle of an odd number of values."""
     values = rng.sample(range(3, 99), rng.choice((5, 7)))
     ordered = sorted(values)
     half = len(values) // 2
-    prompt = rng.choice(
-        (f"Find the median of {_shown(values)}.", f"What is the middle value (median) of {_shown(values)}?")
-    )
-    steps = (
-        ("setup", f"In rising order: {', '.join(map(str, ordered))}."),
-        ("calculation", f"With {len(values)} values, {half} lie below the median and {half} above it."),
-        ("answer", f"The middle value is {ordered[half]}."),
-    )
-    return Problem(prompt, steps, str(ordered[half]), "easy")
+    text = f"""
+        prompt: Find the median of {_shown(values)}.
+        prompt: What is the middle value (median) of {_shown(values)}?
+        setup: In rising order: {", ".join(map(str, ordered))}.
+        calculation: With {len(values)} values, {half} lie below the median and {half} above it.
+        answer: The middle value is {ordered[half]}.
+    """
+    return worked_problem(rng, text, ordered[half])
 
 
 def spread(rng: SeededRandom) -> Problem:
-    """The range: largest minus smallest."""
     values = rng.sample(range(-15, 80), rng.randint(5, 7))
     low, high = min(values), max(values)
     written = f"({low})" if low < 0 else str(low)
-    prompt = rng.choice(
-        (
-            f"What is the range of the values {_shown(values)}?",
-            f"By how much do the largest and smallest of {_shown(values)} differ?",
-        )
-    )
-    steps = (
-        ("setup", f"The largest value is {high} and the smallest is {low}."),
-        ("answer", f"{high} - {written} = {high - low}."),
-    )
-    return Problem(prompt, steps, str(high - low), "easy")
+    text = f"""
+        prompt: What is the range of the values {_shown(values)}?
+        prompt: By how much do the largest and smallest of {_shown(values)} differ?
+        setup: The largest value is {high} and the smallest is {low}.
+        answer: {high} - {written} = {high - low}.
+    """
+    return worked_problem(rng, text, high - low)
 
 
 def missing_score(rng: SeededRandom) -> Problem:
-    """The score that brings the average to a goal."""
     name, how_many, goal = rng.choice(NAMES), rng.randint(3, 5), rng.randint(70, 85)
     scores = [goal + rng.randint(-9, 9) for _ in range(how_many)]
     needed_total = goal * (how_many + 1)
     needed = needed_total - sum(scores)
-    prompt = rng.choice(
-        (
-            f"{name} scored {_shown(scores)} points. "
-            f"Which score on the next test makes the average exactly {goal}?",
-            f"After results of {_shown(scores)}, what must the next result be for an average of {goal}?",
-        )
-    )
-    steps = (
-        (
-            "calculation",
-            f"{how_many + 1} tests with an average of {goal} need {how_many + 1} × {goal} = {needed_total} "
-            "points.",
-        ),
-        ("calculation", f"So far: {' + '.join(map(str, scores))} = {sum(scores)}."),
-        ("answer", f"{needed_total} - {sum(scores)} = {needed}."),
-    )
-    return Problem(prompt, steps, str(needed), "hard")
+    text = f"""
+        prompt: {name} scored {_shown(scores)} points. Which score on the next test makes the average exactly
+            {goal}?
+        prompt: After results of {_shown(scores)}, what must the next result be for an average of {goal}?
+        calculation: {how_many + 1} tests with an average of {goal} need {how_many + 1} × {goal} =
+            {needed_total} points.
+        calculation: So far: {" + ".join(map(str, scores))} = {sum(scores)}.
+        answer: {needed_total} - {sum(scores)} = {needed}.
+    """
+    return worked_problem(rng, text, needed, "hard")
 
 
 def weighted_average(rng: SeededRandom) -> Problem:
-    """The average of two groups of different sizes."""
     small, large, base = rng.randint(2, 8), rng.randint(9, 16), rng.randint(20, 60)
     people = small + large
     # The gap between the groups is a multiple of all people, so the joint average is whole.
     first, second = base, base + people * rng.randint(1, 3)
     total = small * first + large * second
-    prompt = rng.choice(
-        (
-            f"{small} parcels weigh {first} kg on average and {large} others weigh {second} kg on average. "
-            "What is the average weight of all the parcels in kg?",
-            f"A group of {small} runners averages {first} minutes, "
-            f"another of {large} runners averages {second} minutes. "
-            "What is the average of all runners in minutes?",
-        )
-    )
-    steps = (
-        ("calculation", f"First group: {small} × {first} = {small * first}."),
-        ("calculation", f"Second group: {large} × {second} = {large * second}."),
-        (
-            "calculation",
-            f"All: {small * first} + {large * second} = {total}, from {small} + {large} = {people}.",
-        ),
-        ("answer", f"{total} ÷ {people} = {total // people}."),
-    )
-    return Problem(prompt, steps, str(total // people), "hard")
+    text = f"""
+        prompt: {small} parcels weigh {first} kg on average and {large} others weigh {second} kg on average.
+            What is the average weight of all the parcels in kg?
+        prompt: A group of {small} runners averages {first} minutes, another of {large} runners averages
+            {second} minutes. What is the average of all runners in minutes?
+        calculation: First group: {small} × {first} = {small * first}.
+        calculation: Second group: {large} × {second} = {large * second}.
+        calculation: All: {small * first} + {large * second} = {total}, from {small} + {large} = {people}.
+        answer: {total} ÷ {people} = {total // people}.
+    """
+    return worked_problem(rng, text, total // people, "hard")
 
 
 def one_draw(rng: SeededRandom) -> Problem:
-    """The probability of a colour, or of not drawing it."""
     colours = rng.sample(_COLOURS, 3)
     counts = [rng.randint(2, 12) for _ in colours]
     total = sum(counts)
     wanted = total - counts[0]
-    prompt = rng.choice(
-        (
-            f"A bag holds {counts[0]} {colours[0]}, {counts[1]} {colours[1]} "
-            f"and {counts[2]} {colours[2]} balls. "
-            f"What is the probability that a ball drawn at random is not {colours[0]}? "
-            "Give a fraction in lowest terms.",
-            f"In a drawer are {counts[0]} {colours[0]}, {counts[1]} {colours[1]} "
-            f"and {counts[2]} {colours[2]} socks. One is taken blindly. "
-            f"How likely is it that it is not {colours[0]}, as a fraction in lowest terms?",
-        )
-    )
-    steps = (
-        ("calculation", f"In all there are {counts[0]} + {counts[1]} + {counts[2]} = {total}."),
-        ("calculation", f"Not {colours[0]}: {counts[1]} + {counts[2]} = {wanted}."),
-        ("answer", lowest_terms(wanted, total)),
-    )
-    return Problem(prompt, steps, str(Fraction(wanted, total)), "medium")
+    text = f"""
+        prompt: A bag holds {counts[0]} {colours[0]}, {counts[1]} {colours[1]} and {counts[2]} {colours[2]}
+            balls. What is the probability that a ball drawn at random is not {colours[0]}? Give a fraction in
+            lowest terms.
+        prompt: In a drawer are {counts[0]} {colours[0]}, {counts[1]} {colours[1]} and {counts[2]}
+            {colours[2]} socks. One is taken blindly. How likely is it that it is not {colours[0]}, as a
+            fraction in lowest terms?
+        calculation: In all there are {counts[0]} + {counts[1]} + {counts[2]} = {total}.
+        calculation: Not {colours[0]}: {counts[1]} + {counts[2]} = {wanted}.
+        answer: {lowest_terms(wanted, total)}
+    """
+    return worked_problem(rng, text, Fraction(wanted, total), "medium")
 
 
 def two_draws(rng: SeededRandom) -> Problem:
-    """Two draws without putting back."""
     one, two = rng.sample(_COLOURS, 2)
     wanted, other = rng.randint(3, 9), rng.randint(2, 9)
     total = wanted + other
     chance = Fraction(wanted, total) * Fraction(wanted - 1, total - 1)
-    prompt = rng.choice(
-        (
-            f"An urn has {wanted} {one} and {other} {two} marbles. Two are drawn without putting back. "
-            f"What is the probability that both are {one}, in lowest terms?",
-            f"From {wanted} {one} and {other} {two} cards, two are taken one after the other and kept. "
-            f"How likely are two {one} ones? Give a fraction in lowest terms.",
-        )
-    )
     top, bottom = wanted * (wanted - 1), total * (total - 1)
-    steps = (
-        (
-            "setup",
-            f"There are {wanted} + {other} = {total} at first, "
-            f"so the first is {one} with probability {wanted}/{total}.",
-        ),
-        ("calculation", f"Then {wanted} - 1 = {wanted - 1} of {total} - 1 = {total - 1} are {one}."),
-        ("calculation", f"{wanted} × {wanted - 1} = {top} and {total} × {total - 1} = {bottom}."),
-        ("answer", f"The probability is {top}/{bottom} = {chance}."),
-    )
-    return Problem(prompt, steps, str(chance), "hard")
+    text = f"""
+        prompt: An urn has {wanted} {one} and {other} {two} marbles. Two are drawn without putting back. What
+            is the probability that both are {one}, in lowest terms?
+        prompt: From {wanted} {one} and {other} {two} cards, two are taken one after the other and kept. How
+            likely are two {one} ones? Give a fraction in lowest terms.
+        setup: There are {wanted} + {other} = {total} at first, so the first is {one} with probability
+            {wanted}/{total}.
+        calculation: Then {wanted} - 1 = {wanted - 1} of {total} - 1 = {total - 1} are {one}.
+        calculation: {wanted} × {wanted - 1} = {top} and {total} × {total - 1} = {bottom}.
+        answer: The probability is {top}/{bottom} = {chance}.
+    """
+    return worked_problem(rng, text, chance, "hard")
 
 
 DATA_AND_CHANCE = families(

@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from tunix_rt.problems.family import NAMES, Problem, SeededRandom, families, listed
+from tunix_rt.problems.family import NAMES, Problem, SeededRandom, families, listed, row, worked_problem
 
 # (members of a kind, the kind they belong to, what every member of that kind does, the rule turned around)
 _KINDS = (
@@ -37,30 +37,24 @@ _TRAITS = (
 
 
 def syllogism(rng: SeededRandom) -> Problem:
-    """A conclusion that follows, or one that only turns the rule around."""
     members, kind, trait, turned_around = rng.choice(_KINDS)
     valid = rng.chance(50)
     claim = f"all {members} {trait}" if valid else turned_around
     question = f"Does it follow that {claim}? Answer yes or no."
-    prompt = rng.choice(
-        (
-            f"All {members} are {kind}. All {kind} {trait}. {question}",
-            f"Given: all {kind} {trait}, and all {members} are {kind}. {question}",
-        )
-    )
     follows = f"Take any of the {members}: it belongs to the {kind}, and all of those {trait}."
     turned = f"The rules lead from {members} to {kind} and on to the property, never back from the property."
     verdict = "the conclusion follows: yes" if valid else "the conclusion does not follow: no"
-    steps = (
-        ("given", f"All {members} are {kind}, and all {kind} {trait}."),
-        ("deduction", follows if valid else turned),
-        ("answer", f"So {verdict}."),
-    )
-    return Problem(prompt, steps, "yes" if valid else "no", "medium")
+    text = f"""
+        prompt: All {members} are {kind}. All {kind} {trait}. {question}
+        prompt: Given: all {kind} {trait}, and all {members} are {kind}. {question}
+        given: All {members} are {kind}, and all {kind} {trait}.
+        deduction: {follows if valid else turned}
+        answer: So {verdict}.
+    """
+    return worked_problem(rng, text, "yes" if valid else "no", "medium")
 
 
 def conditional(rng: SeededRandom) -> Problem:
-    """Modus ponens, modus tollens and the two fallacies."""
     cause, effect = rng.choice(_RULES)
     not_cause, not_effect = f"it is not true that {cause}", f"it is not true that {effect}"
     cases = (
@@ -70,22 +64,17 @@ def conditional(rng: SeededRandom) -> Problem:
         (not_cause, not_effect, "no", f"The rule is silent then: there may be another reason why {effect}."),
     )
     fact, claim, verdict, reason = rng.choice(cases)
-    prompt = rng.choice(
-        (
-            f"If {cause}, then {effect}. We know: {fact}. Can we be sure of this: {claim}? Answer yes or no.",
-            f"Rule: whenever {cause}, {effect}. Fact: {fact}. Must this be true: {claim}? (yes or no)",
-        )
-    )
-    steps = (
-        ("given", f"The rule: if {cause}, then {effect}. The fact: {fact}."),
-        ("deduction", reason),
-        ("answer", f"So the answer is {verdict}."),
-    )
-    return Problem(prompt, steps, verdict, "hard")
+    text = f"""
+        prompt: If {cause}, then {effect}. We know: {fact}. Can we be sure of this: {claim}? Answer yes or no.
+        prompt: Rule: whenever {cause}, {effect}. Fact: {fact}. Must this be true: {claim}? (yes or no)
+        given: The rule: if {cause}, then {effect}. The fact: {fact}.
+        deduction: {reason}
+        answer: So the answer is {verdict}.
+    """
+    return worked_problem(rng, text, verdict, "hard")
 
 
 def truth_value(rng: SeededRandom) -> Problem:
-    """A compound statement evaluated from the inside out."""
     p, q, r = (rng.chance(50) for _ in range(3))
     inner_is_or, outer_is_and = rng.chance(50), rng.chance(50)
     inner = (p or q) if inner_is_or else (p and q)
@@ -93,23 +82,16 @@ def truth_value(rng: SeededRandom) -> Problem:
     value = (inner and negated) if outer_is_and else (inner or negated)
     inner_text = f"P {'or' if inner_is_or else 'and'} Q"
     outer = "and" if outer_is_and else "or"
-    prompt = rng.choice(
-        (
-            f"P is {_word(p)}, Q is {_word(q)} and R is {_word(r)}. "
-            f"Is '({inner_text}) {outer} not R' true or false?",
-            f"Evaluate '({inner_text}) {outer} not R' for P = {_word(p)}, Q = {_word(q)}, R = {_word(r)}.",
-        )
-    )
-    steps = (
-        (
-            "deduction",
-            f"'{inner_text}' joins {_word(p)} and {_word(q)} with '{'or' if inner_is_or else 'and'}': "
-            f"it is {_word(inner)}.",
-        ),
-        ("deduction", f"R is {_word(r)}, so 'not R' is {_word(negated)}."),
-        ("answer", f"{_word(inner).capitalize()} {outer} {_word(negated)} is {_word(value)}."),
-    )
-    return Problem(prompt, steps, _word(value), "medium")
+    text = f"""
+        prompt: P is {_word(p)}, Q is {_word(q)} and R is {_word(r)}. Is '({inner_text}) {outer} not R' true
+            or false?
+        prompt: Evaluate '({inner_text}) {outer} not R' for P = {_word(p)}, Q = {_word(q)}, R = {_word(r)}.
+        deduction: '{inner_text}' joins {_word(p)} and {_word(q)} with '{"or" if inner_is_or else "and"}': it
+            is {_word(inner)}.
+        deduction: R is {_word(r)}, so 'not R' is {_word(negated)}.
+        answer: {_word(inner).capitalize()} {outer} {_word(negated)} is {_word(value)}.
+    """
+    return worked_problem(rng, text, _word(value), "medium")
 
 
 def _word(value: bool) -> str:
@@ -117,41 +99,35 @@ def _word(value: bool) -> str:
 
 
 def ordering_people(rng: SeededRandom) -> Problem:
-    """Who is first, from comparisons given in mixed order."""
     people = rng.sample(NAMES, rng.randint(4, 5))
     more, most, least = rng.choice(_TRAITS)
     facts = [f"{a} is {more} than {b}" for a, b in pairwise(people)]
     wants_most = rng.chance(50)
     answer = people[0] if wants_most else people[-1]
     clues = f"{'. '.join(rng.shuffled(facts))}."
-    prompt = f"{clues} Who is the {most if wants_most else least}?"
-    steps = (
-        ("setup", "Join the comparisons into one chain."),
-        ("deduction", f"From {most} to {least}: {', '.join(people)}."),
-        ("answer", f"The {most if wants_most else least} is {answer}."),
-    )
-    return Problem(prompt, steps, answer, "medium")
+    text = f"""
+        prompt: {clues} Who is the {most if wants_most else least}?
+        setup: Join the comparisons into one chain.
+        deduction: From {most} to {least}: {", ".join(people)}.
+        answer: The {most if wants_most else least} is {answer}.
+    """
+    return worked_problem(rng, text, answer, "medium")
 
 
 def who_owns_what(rng: SeededRandom) -> Problem:
-    """Three people, three pets, two clues."""
     people = rng.sample(NAMES, 3)
     pets = rng.sample(("cat", "dog", "parrot", "rabbit", "turtle", "hamster"), 3)
     a, b, c = people
-    prompt = rng.choice(
-        (
-            f"{a}, {b} and {c} each own one pet: {_pets(pets)}. {a} owns the {pets[0]}. "
-            f"{b} does not own the {pets[2]}. Which pet does {c} own?",
-            f"A {pets[0]}, a {pets[1]} and a {pets[2]} belong to {a}, {b} and {c}, one each. "
-            f"The {pets[0]} is {a}'s, and {b} has no {pets[2]}. What does {c} have?",
-        )
-    )
-    steps = (
-        ("deduction", f"{a} owns the {pets[0]}, so {b} and {c} own the {pets[1]} and the {pets[2]}."),
-        ("deduction", f"{b} does not own the {pets[2]}, so {b} owns the {pets[1]}."),
-        ("answer", f"The {pets[2]} is left for {c}."),
-    )
-    return Problem(prompt, steps, pets[2], "medium")
+    text = f"""
+        prompt: {a}, {b} and {c} each own one pet: {_pets(pets)}. {a} owns the {pets[0]}. {b} does not own the
+            {pets[2]}. Which pet does {c} own?
+        prompt: A {pets[0]}, a {pets[1]} and a {pets[2]} belong to {a}, {b} and {c}, one each. The {pets[0]}
+            is {a}'s, and {b} has no {pets[2]}. What does {c} have?
+        deduction: {a} owns the {pets[0]}, so {b} and {c} own the {pets[1]} and the {pets[2]}.
+        deduction: {b} does not own the {pets[2]}, so {b} owns the {pets[1]}.
+        answer: The {pets[2]} is left for {c}.
+    """
+    return worked_problem(rng, text, pets[2], "medium")
 
 
 def _pets(pets: list[str]) -> str:
@@ -159,7 +135,6 @@ def _pets(pets: list[str]) -> str:
 
 
 def set_operation(rng: SeededRandom) -> Problem:
-    """Union, intersection or difference of two small sets."""
     left, right = (sorted(rng.sample(range(1, 16), rng.randint(4, 6))) for _ in range(2))
     common = [n for n in left if n in right]
     operation = rng.choice(("intersection", "union", "difference") if common else ("union", "difference"))
@@ -175,20 +150,15 @@ def set_operation(rng: SeededRandom) -> Problem:
         "union": "are in A or in B (or in both)",
         "difference": "are in A but not in B",
     }[operation]
-    prompt = (
-        f"A = {{{_row(left)}}} and B = {{{_row(right)}}}. Which numbers {asked}? List them in rising order."
-    )
-    both = f"The numbers in both sets: {_row(common)}." if common else "No number is in both sets."
-    steps = (
-        ("given", f"A holds {_row(left)}; B holds {_row(right)}."),
-        ("deduction", both),
-        ("answer", f"The numbers that {asked}: {_row(result)}."),
-    )
-    return Problem(prompt, steps, _row(result), "medium")
-
-
-def _row(numbers: list[int]) -> str:
-    return ", ".join(str(number) for number in numbers)
+    both = f"The numbers in both sets: {row(common)}." if common else "No number is in both sets."
+    text = f"""
+        prompt: A = {{{row(left)}}} and B = {{{row(right)}}}. Which numbers {asked}? List them in rising
+            order.
+        given: A holds {row(left)}; B holds {row(right)}.
+        deduction: {both}
+        answer: The numbers that {asked}: {row(result)}.
+    """
+    return worked_problem(rng, text, row(result), "medium")
 
 
 LOGIC = families(

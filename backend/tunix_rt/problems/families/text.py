@@ -1,6 +1,6 @@
 """Letters, words and exact output formats."""
 
-from tunix_rt.problems.family import Problem, SeededRandom, families, listed, ordinal
+from tunix_rt.problems.family import Problem, SeededRandom, families, listed, ordinal, worked_problem
 
 WORDS = (
     "anchor basket candle dragon engine forest garden hammer island jacket kettle ladder magnet needle "
@@ -17,163 +17,115 @@ def _spelled(word: str) -> str:
 
 
 def reverse_word(rng: SeededRandom) -> Problem:
-    """A word written backwards."""
     word = rng.choice(WORDS)
     backwards = word[::-1]
-    prompt = rng.choice(
-        (
-            f"Reverse the word '{word}'.",
-            f"Write '{word}' backwards.",
-            f"Spell the word '{word}' from the last letter to the first.",
-        )
-    )
-    steps = (
-        ("setup", f"The letters of {word} are {_spelled(word)}."),
-        ("process", f"From the last to the first: {_spelled(backwards)}."),
-        ("answer", f"Joined together: {backwards}."),
-    )
-    return Problem(prompt, steps, backwards, "easy")
+    text = f"""
+        prompt: Reverse the word '{word}'.
+        prompt: Write '{word}' backwards.
+        prompt: Spell the word '{word}' from the last letter to the first.
+        setup: The letters of {word} are {_spelled(word)}.
+        process: From the last to the first: {_spelled(backwards)}.
+        answer: Joined together: {backwards}.
+    """
+    return worked_problem(rng, text, backwards)
 
 
 def sort_letters(rng: SeededRandom) -> Problem:
-    """The letters of a word in alphabetical order."""
     word = rng.choice(WORDS)
     ordered = "".join(sorted(word))
-    prompt = rng.choice(
-        (
-            f"Sort the letters of '{word}' alphabetically.",
-            f"Put the letters of '{word}' in order from a to z.",
-        )
-    )
-    steps = (
-        ("setup", f"The letters of {word} are {_spelled(word)}."),
-        ("process", f"In alphabetical order: {_spelled(ordered)}."),
-        ("answer", f"Joined together: {ordered}."),
-    )
-    return Problem(prompt, steps, ordered, "easy")
+    text = f"""
+        prompt: Sort the letters of '{word}' alphabetically.
+        prompt: Put the letters of '{word}' in order from a to z.
+        setup: The letters of {word} are {_spelled(word)}.
+        process: In alphabetical order: {_spelled(ordered)}.
+        answer: Joined together: {ordered}.
+    """
+    return worked_problem(rng, text, ordered)
 
 
 def count_letter(rng: SeededRandom) -> Problem:
-    """How often a letter occurs in two words, place by place."""
-    words = rng.sample(WORDS, 2)
-    text = " ".join(words)
-    letter = rng.choice(
-        sorted({letter for letter in text if letter.isalpha() and text.count(letter) > 1} or set(words[0]))
-    )
-    counts = [word.count(letter) for word in words]
-    prompt = rng.choice(
-        (
-            f"How many times does the letter '{letter}' occur in '{text}'?",
-            f"Count the letter '{letter}' in the phrase '{text}'.",
-        )
-    )
-    steps = (
-        ("process", f"In {_spelled(words[0])} the letter occurs {counts[0]}×."),
-        ("process", f"In {_spelled(words[1])} the letter occurs {counts[1]}×."),
-        ("answer", f"{counts[0]} + {counts[1]} = {sum(counts)}."),
-    )
-    return Problem(prompt, steps, str(sum(counts)), "easy")
+    one, two = rng.sample(WORDS, 2)
+    both = one + two
+    letter = rng.choice(sorted({letter for letter in both if both.count(letter) > 1} or set(one)))
+    in_one, in_two = one.count(letter), two.count(letter)
+    text = f"""
+        prompt: How many times does the letter '{letter}' occur in '{one} {two}'?
+        prompt: Count the letter '{letter}' in the phrase '{one} {two}'.
+        process: In {_spelled(one)} the letter occurs {in_one}×.
+        process: In {_spelled(two)} the letter occurs {in_two}×.
+        answer: {in_one} + {in_two} = {in_one + in_two}.
+    """
+    return worked_problem(rng, text, in_one + in_two)
 
 
 def caesar_shift(rng: SeededRandom) -> Problem:
-    """Each letter moved forward in the alphabet."""
     word, shift = rng.choice(WORDS), rng.randint(2, 5)
     moved = "".join(_ALPHABET[(_ALPHABET.index(letter) + shift) % 26] for letter in word)
-    prompt = rng.choice(
-        (
-            f"Shift each letter of '{word}' forward by {shift} in the alphabet (after z comes a).",
-            f"Encode '{word}' with a Caesar cipher that moves every letter {shift} places forward.",
-        )
-    )
     pairs = ", ".join(f"{old} → {new}" for old, new in zip(word, moved, strict=True))
-    steps = (
-        ("setup", f"Every letter moves {shift} places forward; after z comes a."),
-        ("process", f"{pairs}."),
-        ("answer", f"Joined together: {moved}."),
-    )
-    return Problem(prompt, steps, moved, "hard")
+    text = f"""
+        prompt: Shift each letter of '{word}' forward by {shift} in the alphabet (after z comes a).
+        prompt: Encode '{word}' with a Caesar cipher that moves every letter {shift} places forward.
+        setup: Every letter moves {shift} places forward; after z comes a.
+        process: {pairs}.
+        answer: Joined together: {moved}.
+    """
+    return worked_problem(rng, text, moved, "hard")
 
 
 def palindrome(rng: SeededRandom) -> Problem:
-    """Whether a word reads the same backwards."""
     word = rng.choice([*_PALINDROMES, *WORDS[:14]])
     backwards = word[::-1]
     same = word == backwards
-    prompt = rng.choice(
-        (
-            f"Is '{word}' a palindrome? Answer yes or no.",
-            f"Does '{word}' read the same backwards? (yes or no)",
-        )
-    )
-    steps = (
-        ("process", f"Backwards, {_spelled(word)} becomes {_spelled(backwards)}."),
-        (
-            "answer",
-            f"{backwards} is {'the same as' if same else 'different from'} {word}: "
-            f"{'yes' if same else 'no'}.",
-        ),
-    )
-    return Problem(prompt, steps, "yes" if same else "no", "easy")
+    text = f"""
+        prompt: Is '{word}' a palindrome? Answer yes or no.
+        prompt: Does '{word}' read the same backwards? (yes or no)
+        process: Backwards, {_spelled(word)} becomes {_spelled(backwards)}.
+        answer: {backwards} is {"the same as" if same else "different from"} {word}:
+            {"yes" if same else "no"}.
+    """
+    return worked_problem(rng, text, "yes" if same else "no")
 
 
 def alphabetise(rng: SeededRandom) -> Problem:
-    """A few words in dictionary order."""
     words = rng.sample(WORDS, rng.randint(4, 5))
     ordered = sorted(words)
-    prompt = rng.choice(
-        (
-            f"Put these words in alphabetical order: {', '.join(words)}.",
-            f"Sort alphabetically: {', '.join(words)}.",
-        )
-    )
-    steps = (
-        (
-            "setup",
-            f"Their first letters are {listed([word[0] for word in words])}; "
-            "equal ones are decided by the next letters.",
-        ),
-        ("process", f"First comes {ordered[0]}, last comes {ordered[-1]}."),
-        ("answer", f"In order: {', '.join(ordered)}."),
-    )
-    return Problem(prompt, steps, ", ".join(ordered), "easy")
+    text = f"""
+        prompt: Put these words in alphabetical order: {", ".join(words)}.
+        prompt: Sort alphabetically: {", ".join(words)}.
+        setup: Their first letters are {listed([word[0] for word in words])}; equal ones are decided by the
+            next letters.
+        process: First comes {ordered[0]}, last comes {ordered[-1]}.
+        answer: In order: {", ".join(ordered)}.
+    """
+    return worked_problem(rng, text, ", ".join(ordered))
 
 
 def vowels_and_consonants(rng: SeededRandom) -> Problem:
-    """How many more consonants than vowels two words have."""
     words = rng.sample(WORDS, 2)
     letters = "".join(words)
     vowels = [letter for letter in letters if letter in "aeiou"]
     rest = len(letters) - len(vowels)
-    prompt = rng.choice(
-        (
-            f"How many more consonants than vowels are in '{words[0]}' and '{words[1]}' together?",
-            f"Count the consonants and the vowels of '{words[0]} {words[1]}'. By how many do they differ?",
-        )
-    )
-    steps = (
-        ("setup", f"The words have {len(words[0])} + {len(words[1])} = {len(letters)} letters."),
-        ("process", f"The vowels are {'-'.join(vowels)}: {len(vowels)} of them."),
-        ("process", f"The consonants: {len(letters)} - {len(vowels)} = {rest}."),
-        ("answer", f"{rest} - {len(vowels)} = {rest - len(vowels)}."),
-    )
-    return Problem(prompt, steps, str(rest - len(vowels)), "medium")
+    text = f"""
+        prompt: How many more consonants than vowels are in '{words[0]}' and '{words[1]}' together?
+        prompt: Count the consonants and the vowels of '{words[0]} {words[1]}'. By how many do they differ?
+        setup: The words have {len(words[0])} + {len(words[1])} = {len(letters)} letters.
+        process: The vowels are {"-".join(vowels)}: {len(vowels)} of them.
+        process: The consonants: {len(letters)} - {len(vowels)} = {rest}.
+        answer: {rest} - {len(vowels)} = {rest - len(vowels)}.
+    """
+    return worked_problem(rng, text, rest - len(vowels), "medium")
 
 
 def acronym(rng: SeededRandom) -> Problem:
-    """The first letters of several words."""
     words = rng.sample(WORDS, rng.randint(3, 5))
     short = "".join(word[0].upper() for word in words)
-    prompt = rng.choice(
-        (
-            f"Make an acronym from the words: {' '.join(words)}.",
-            f"Take the first letter of each word of '{' '.join(words)}' and write them in capitals.",
-        )
-    )
-    steps = (
-        ("process", f"First letters: {', '.join(f'{word[0]} from {word}' for word in words)}."),
-        ("answer", f"In capitals and joined: {short}."),
-    )
-    return Problem(prompt, steps, short, "easy")
+    text = f"""
+        prompt: Make an acronym from the words: {" ".join(words)}.
+        prompt: Take the first letter of each word of '{" ".join(words)}' and write them in capitals.
+        process: First letters: {", ".join(f"{word[0]} from {word}" for word in words)}.
+        answer: In capitals and joined: {short}.
+    """
+    return worked_problem(rng, text, short)
 
 
 TEXT_WORK = families(
@@ -184,88 +136,86 @@ TEXT_WORK = families(
 
 
 def repeat_word(rng: SeededRandom) -> Problem:
-    """A word repeated a number of times."""
     word, times = rng.choice(WORDS), rng.randint(2, 5)
     answer = " ".join([word] * times)
-    prompt = f"Repeat the word '{word}' {times} times, separated by single spaces."
-    steps = (
-        ("process", f"Write {word} {times} times with one space between: {answer}."),
-        ("check", f"The line has {times} words, all of them {word}."),
-    )
-    return Problem(prompt, steps, answer)
+    text = f"""
+        prompt: Repeat the word '{word}' {times} times, separated by single spaces.
+        process: Write {word} {times} times with one space between: {answer}.
+        check: The line has {times} words, all of them {word}.
+    """
+    return worked_problem(rng, text, answer)
 
 
 def count_word(rng: SeededRandom) -> Problem:
-    """How often a word stands in a line of words."""
     wanted, *others = rng.sample(WORDS, 4)
     times = rng.randint(2, 4)
     line = rng.shuffled([wanted] * times + others)
     places = [ordinal(place) for place, word in enumerate(line, start=1) if word == wanted]
-    prompt = f"How many times does the word '{wanted}' appear in this line: {' '.join(line)}?"
-    steps = (
-        ("process", f"Going through the words, {wanted} is the {listed(places)} word."),
-        ("answer", f"That makes {times}."),
-    )
-    return Problem(prompt, steps, str(times))
+    text = f"""
+        prompt: How many times does the word '{wanted}' appear in this line: {" ".join(line)}?
+        process: Going through the words, {wanted} is the {listed(places)} word.
+        answer: That makes {times}.
+    """
+    return worked_problem(rng, text, times)
 
 
 def to_upper_case(rng: SeededRandom) -> Problem:
-    """Two words in capitals."""
-    text = " ".join(rng.sample(WORDS, 2))
-    steps = (
-        ("process", f"Change each letter of '{text}' to its capital and keep the space."),
-        ("answer", f"The result is {text.upper()}."),
-    )
-    return Problem(f"Write '{text}' in upper case.", steps, text.upper())
+    words = " ".join(rng.sample(WORDS, 2))
+    text = f"""
+        prompt: Write '{words}' in upper case.
+        process: Change each letter of '{words}' to its capital and keep the space.
+        answer: The result is {words.upper()}.
+    """
+    return worked_problem(rng, text, words.upper())
 
 
 def to_title_case(rng: SeededRandom) -> Problem:
-    """Each word with a capital first letter."""
-    text = " ".join(rng.sample(WORDS, 3))
-    steps = (
-        ("process", f"Only the first letter of each word of '{text}' becomes a capital."),
-        ("answer", f"The result is {text.title()}."),
-    )
-    return Problem(f"Capitalise the first letter of every word: {text}", steps, text.title())
+    words = " ".join(rng.sample(WORDS, 3))
+    text = f"""
+        prompt: Capitalise the first letter of every word: {words}
+        process: Only the first letter of each word of '{words}' becomes a capital.
+        answer: The result is {words.title()}.
+    """
+    return worked_problem(rng, text, words.title())
 
 
 def nth_word(rng: SeededRandom) -> Problem:
-    """One word picked by its place."""
     words = rng.sample(WORDS, 6)
     place = rng.randint(2, 6)
     numbered = ", ".join(f"{n} {word}" for n, word in enumerate(words[:place], start=1))
-    steps = (
-        ("process", f"Number the words: {numbered}."),
-        ("answer", f"Word number {place} is {words[place - 1]}."),
-    )
-    return Problem(f"What is the {ordinal(place)} word of '{' '.join(words)}'?", steps, words[place - 1])
+    text = f"""
+        prompt: What is the {ordinal(place)} word of '{" ".join(words)}'?
+        process: Number the words: {numbered}.
+        answer: Word number {place} is {words[place - 1]}.
+    """
+    return worked_problem(rng, text, words[place - 1])
 
 
 def joined_with(rng: SeededRandom) -> Problem:
-    """Words joined by a given separator."""
     words = rng.sample(WORDS, rng.randint(3, 4))
     name, separator = rng.choice(
         (("a hyphen", "-"), ("a semicolon", ";"), ("an underscore", "_"), ("a slash", "/"))
     )
     answer = separator.join(words)
-    steps = (
-        ("process", f"Keep the order {', '.join(words)} and put {separator} between neighbours."),
-        ("answer", f"The result is {answer}."),
-    )
-    return Problem(f"Join the words {listed(words)} with {name} and no spaces.", steps, answer)
+    text = f"""
+        prompt: Join the words {listed(words)} with {name} and no spaces.
+        process: Keep the order {", ".join(words)} and put {separator} between neighbours.
+        answer: The result is {answer}.
+    """
+    return worked_problem(rng, text, answer)
 
 
 def replace_letter(rng: SeededRandom) -> Problem:
-    """Every copy of a letter replaced."""
     word = rng.choice(WORDS)
     old = rng.choice(sorted(set(word)))
     answer = word.replace(old, "*")
     places = [ordinal(place) for place, letter in enumerate(word, start=1) if letter == old]
-    steps = (
-        ("process", f"In {'-'.join(word)}, '{old}' is the {listed(places)} letter."),
-        ("answer", f"With a star there: {answer}."),
-    )
-    return Problem(f"Replace every '{old}' in '{word}' with '*'.", steps, answer)
+    text = f"""
+        prompt: Replace every '{old}' in '{word}' with '*'.
+        process: In {"-".join(word)}, '{old}' is the {listed(places)} letter.
+        answer: With a star there: {answer}.
+    """
+    return worked_problem(rng, text, answer)
 
 
 GOLDEN_STYLE = families(
