@@ -103,7 +103,7 @@ def export_zip(home: Home, request: ExportRequest) -> ExportReport:
         for entry in archive.infolist():
             if entry.filename != card_name(tree):
                 with archive.open(entry) as content:
-                    digest = stream_digest(content)
+                    digest = hashlib.file_digest(content, "sha256").hexdigest()  # type: ignore[arg-type]
                 found.append(ModelFile(path=entry.filename, size_bytes=entry.file_size, sha256=digest))
     report = _report(request, tree, build_tree(found), tokens=None)
     report_path = request.output.with_name(f"{request.output.name}.{REPORT_FILE}")

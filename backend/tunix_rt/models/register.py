@@ -315,7 +315,7 @@ def validate_name(name: str) -> None:
     try:
         TypeAdapter(ModelName).validate_python(name)
     except ValidationError as error:
-        problems = explain_validation_error(error, max_problems=1)
+        problems = explain_validation_error(error)
         raise InvalidInputError(
             f"A model cannot be called {name!r}: {problems}",
             next_step="Use up to 128 letters, digits, '.', '_' and '-', starting with a letter or digit.",
@@ -327,7 +327,7 @@ def parse_annotations(label: str | None, notes: str, tags: Mapping[str, str]) ->
     try:
         return VersionAnnotations(label=label, notes=notes, tags=dict(tags))
     except ValidationError as error:
-        problems = explain_validation_error(error, max_problems=3)
+        problems = explain_validation_error(error)
         raise InvalidInputError(
             f"The label, notes or tags are invalid: {problems}",
             next_step="Correct the label, the notes or the tags.",

@@ -59,7 +59,7 @@ def _validate(kind: Any, value: str, what: str) -> str:
     try:
         return str(TypeAdapter(kind).validate_python(value))
     except ValidationError as error:
-        problems = explain_validation_error(error, max_problems=1)
+        problems = explain_validation_error(error)
         raise InvalidInputError(
             f"{value!r} is not a valid {what}: {problems}",
             next_step="Names have up to 64 letters, digits, '.', '_' and '-'; texts have no NUL characters.",
