@@ -43,8 +43,7 @@ def clean(text: str) -> str:
         text = _VULGAR.sub(r" \1", text)
         text = _SUPERSCRIPTS.sub(lambda match: "^" + match[0], text)
         text = unicodedata.normalize("NFKC", text).translate(_SPELLINGS)
-        text = "".join([_visible(character) for character in text])
-    elif not text.isprintable():
+    if not (text.isascii() and text.isprintable()):
         text = "".join([_visible(character) for character in text])
     return text.strip()
 
@@ -103,7 +102,7 @@ def plain(text: str) -> str:
 def without_lead_in(text: str) -> str:
     """The text without a lead-in such as `The answer is`."""
     match = _LEAD_IN.match(text)
-    return text[match.end() :] if match is not None and match.end() < len(text) else text
+    return (text[match.end() :] or text) if match else text
 
 
 def _unwrapped(text: str) -> str:
@@ -116,8 +115,7 @@ def _unwrapped(text: str) -> str:
 
 
 def _without_stop(text: str) -> str:
-    stripped = text.rstrip(" .!,;")
-    return stripped if stripped else text
+    return text.rstrip(" .!,;") or text
 
 
 _MAX_QUOTED_CHARS = 80

@@ -9,14 +9,15 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
+from importlib import import_module
 from importlib.util import find_spec
+from itertools import accumulate
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tunix_rt.base.errors import MissingExtraError
 from tunix_rt.datasets.types import EvalItem
 from tunix_rt.evaluation.scoring.checkers.numeric import number_of
 from tunix_rt.evaluation.scoring.checkers.quantities import is_hedged
@@ -81,15 +82,12 @@ class Verifier:
             process.start()
             theirs.close()
             self._child = process, ours
-            self._wait_until_ready(ours)
+            try:
+                ours.recv()
+            except EOFError:
+                self._kill_child()
+                raise VerifierError("its process did not start; what it printed says why") from None
         return self._child[1]
-
-    def _wait_until_ready(self, connection: Connection) -> None:
-        try:
-            connection.recv()
-        except EOFError:
-            self._kill_child()
-            raise VerifierError("its process did not start; what it printed says why") from None
 
     def _kill_child(self) -> None:
         if self._child is not None:
@@ -133,15 +131,12 @@ def _limit_memory() -> None:
     if sys.platform != "win32":
         import resource
 
+        statm = Path("/proc/self/statm")
+        num_pages = int(statm.read_text().split()[0]) if statm.is_file() else 0
         _, allowed = resource.getrlimit(resource.RLIMIT_AS)
-        limit = _reserved_bytes() + MEMORY_BYTES
+        limit = num_pages * os.sysconf("SC_PAGE_SIZE") + MEMORY_BYTES
         limit = limit if allowed == resource.RLIM_INFINITY else min(limit, allowed)
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-
-
-def _reserved_bytes() -> int:
-    statm = Path("/proc/self/statm")
-    return int(statm.read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE") if statm.is_file() else 0
 
 
 _REFUSED = ("os.", "shutil.", "socket.", "subprocess.", "ctypes.", "pty.", "ftplib.", "urllib.")
@@ -208,23 +203,13 @@ def _check_without_library(wanted: tuple[str, ...], answer: str) -> Checked | No
 
 def check_readable(expected: str) -> Checked:
     """Whether math-verify can parse an expected answer; passes if the library is not installed."""
-    if not _is_installed():
+    if find_spec("math_verify") is None:
         return Checked(True, "math", "math-verify is not installed", None)
     try:
         is_right, parsed = _VERIFIER.call(_verify, [_latex(expected)], _latex(expected))
     except VerifierError as error:
         return Checked(False, "math", f"math-verify: {quoted(str(error))}", None)
     return Checked(is_right, "math", f"math-verify reads {parsed}", None)
-
-
-def require_math_verify() -> None:
-    """Raises MissingExtraError when math-verify is not installed."""
-    if not _is_installed():
-        raise MissingExtraError("Checking symbolic answers", extra="math")
-
-
-def _is_installed() -> bool:
-    return find_spec("math_verify") is not None
 
 
 def _is_set(text: str) -> bool | None:
@@ -243,15 +228,8 @@ def _unreadable(answer: str) -> str | None:
         return "says more than one thing"
     if _BIG_POWER.search(answer) or _LONG_DIGITS.search(answer):
         return "has a number too large to compute"
-    return "is nested too deeply" if _depth(answer) > _MAX_DEPTH else None
-
-
-def _depth(text: str) -> int:
-    depth = deepest = 0
-    for bracket in _BRACES.findall(text):
-        depth += 1 if bracket in "({[" else -1
-        deepest = max(deepest, depth)
-    return deepest
+    depths = accumulate(1 if bracket in "({[" else -1 for bracket in _BRACES.findall(answer))
+    return "is nested too deeply" if max(depths, default=0) > _MAX_DEPTH else None
 
 
 def _compact(text: str) -> str:
@@ -343,12 +321,6 @@ def check_task(item: EvalItem, answer: str) -> Checked:
     return Checked(score == 1.0, "task", f"{item.task.name}'s verifier gives {score:g} of 1", canonical)
 
 
-def require_reasoning_gym() -> None:
-    """Raises MissingExtraError when reasoning-gym is not installed."""
-    if find_spec("reasoning_gym") is None:
-        raise MissingExtraError("Verifying reasoning-gym answers", extra="gym")
-
-
 def _score(name: str, entry: dict[str, Any], spellings: tuple[str, ...]) -> float:
     """Runs in the child."""
     entry = _tuples(entry) if name in _TUPLE_TASKS else entry
@@ -368,8 +340,4 @@ def _dataset(name: str) -> Any:
     return reasoning_gym.create_dataset(name, size=1, seed=0)
 
 
-def _prepare_task() -> None:
-    import reasoning_gym  # noqa: F401
-
-
-_TASK_VERIFIER = Verifier(_prepare_task)
+_TASK_VERIFIER = Verifier(partial(import_module, "reasoning_gym"))
