@@ -30,7 +30,6 @@ ProblemCode = Literal[
     "answer-unreadable",
     "choices-repeated",
 ]
-_WARNINGS: frozenset[ProblemCode] = frozenset({"answer-in-prompt"})
 
 
 class EvalSetProblem(BaseModel):
@@ -88,7 +87,7 @@ def validate_evalset(
 
 
 def _problem(code: ProblemCode, line: int | None, message: str) -> EvalSetProblem:
-    severity: Literal["error", "warning"] = "warning" if code in _WARNINGS else "error"
+    severity: Literal["error", "warning"] = "warning" if code == "answer-in-prompt" else "error"
     return EvalSetProblem(code=code, severity=severity, line=line, message=message)
 
 

@@ -33,8 +33,6 @@ class Span:
         return self.start <= position < self.end
 
 
-Finder = Callable[[str, Span | None], list[Candidate]]
-
 _REASONING_TAGS = {name: re.compile(rf"<(/?){name}>") for name in ("reasoning", "think")}
 _ANSWER_TAG = re.compile(r"<(/?)answer>", re.IGNORECASE)
 _BRACE = re.compile(r"\\boxed[ \t]{0,4}\{|\\.|[{}]", re.DOTALL)
@@ -130,7 +128,7 @@ def _last_match(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
     return next(iter(deque(pattern.finditer(text), maxlen=1)), None)
 
 
-FINDERS: Mapping[ExtractionRule, Finder] = {
+FINDERS: Mapping[ExtractionRule, Callable[[str, Span | None], list[Candidate]]] = {
     "answer-tag": _in_answer_tags,
     "after-think": _after_think,
     "boxed": _in_boxes,
@@ -138,8 +136,6 @@ FINDERS: Mapping[ExtractionRule, Finder] = {
     "answer-phrase": _last_phrase,
     "last-number": _last_number,
 }
-WHOLE_TEXT_RULES: frozenset[ExtractionRule] = frozenset({"answer-phrase", "last-number"})
-"""These rules search the reasoning too; their answers are counted separately."""
 
 EXTRACTOR_VERSION = "1"
 """Changes whenever the same completion could give another answer."""
@@ -205,8 +201,8 @@ def parse_well_formed(text: str, markup: MarkupStyle) -> ParsedCompletion | None
 
 
 def _found_by(rule: ExtractionRule, text: str, block: Span | None) -> list[Candidate]:
-    # Text inside the reasoning is not an answer.
-    hidden = None if rule in WHOLE_TEXT_RULES else block
+    # Text inside the reasoning is not an answer, except to these two, whose answers are counted separately.
+    hidden = None if rule in ("answer-phrase", "last-number") else block
     candidates = FINDERS[rule](text, hidden)
     return [one for one in candidates if one.text and not (hidden and hidden.contains(one.start))]
 

@@ -46,8 +46,6 @@ MAX_ANSWERS_GIVEN = 5
 CHUNK_SIZE = 250
 """Completions per chunk for a worker: large enough to make the transfer cheap."""
 
-Pair = tuple[EvalItem, Generation]
-
 
 def judge(item: EvalItem, generation: Generation, protocol: Protocol) -> Prediction:
     r"""Judge one completion.
@@ -152,5 +150,5 @@ def _check(item: EvalItem, extracted: Extracted, max_chars: int) -> Checked:
     return Checked(False, checker_of(item), explanation, None)
 
 
-def _judge_chunk(protocol: Protocol, pairs: list[Pair]) -> list[Prediction]:
+def _judge_chunk(protocol: Protocol, pairs: list[tuple[EvalItem, Generation]]) -> list[Prediction]:
     return [judge(item, generation, protocol) for item, generation in pairs]

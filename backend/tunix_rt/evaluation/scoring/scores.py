@@ -221,7 +221,6 @@ def by_item(predictions: Iterable[Prediction]) -> dict[str, ItemSamples]:
     }
 
 
-CHECKER_FAILED = "checker"
 _ORDER = {name: position for position, name in enumerate((*get_args(Section), *get_args(Difficulty)))}
 
 JudgementCount = Callable[[Judgement], int]
@@ -247,7 +246,7 @@ def score(predictions: Sequence[Prediction], *, has_lenient_rules: bool) -> Scor
         by_category=scorer.score_groups(items, lambda prediction: prediction.category),
         by_difficulty=scorer.score_groups(items, lambda prediction: prediction.difficulty),
         failures=_sorted_counts(
-            CHECKER_FAILED if one.generation.failure is None else one.generation.failure.code
+            "checker" if one.generation.failure is None else one.generation.failure.code
             for one in predictions
             if not one.judgement.is_scored
         ),

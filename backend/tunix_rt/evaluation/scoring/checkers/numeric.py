@@ -9,7 +9,6 @@ from tunix_rt.datasets.types import EvalItem
 from tunix_rt.evaluation.scoring.checkers.quantities import (
     MONEY,
     Measure,
-    Unit,
     find_unit,
     parse_measure,
     parse_measures,
@@ -121,17 +120,14 @@ def parse_quantity(text: str) -> Quantity | None:
 
 
 def _quantity(measure: Measure) -> Quantity | None:
-    currency, _ = find_unit(measure.before)
-    if currency is not None:
-        return _of(measure, currency)
-    unit, rest = find_unit(measure.after.removesuffix(" and"))
+    unit, _ = find_unit(measure.before)
     if unit is None:
-        return Quantity(measure.value, _noun(measure.after), Fraction(1))
-    # `18 dollars a day` is still money; `18 m per step` is no longer a length.
-    return _of(measure, unit) if unit.dimension in MONEY or not _RATE.match(rest) else None
-
-
-def _of(measure: Measure, unit: Unit) -> Quantity:
+        unit, rest = find_unit(measure.after.removesuffix(" and"))
+        if unit is None:
+            return Quantity(measure.value, _noun(measure.after), Fraction(1))
+        # `18 dollars a day` is still money; `18 m per step` is no longer a length.
+        if unit.dimension not in MONEY and _RATE.match(rest):
+            return None
     return Quantity(measure.value * unit.factor, unit.dimension, unit.factor)
 
 

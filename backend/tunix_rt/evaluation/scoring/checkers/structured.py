@@ -129,15 +129,21 @@ def parse_date(text: str) -> date | None:
 
 
 def _day(text: str) -> date | None:
+    year = month = day = 0
     for form in _FORMS:
         if match := form.fullmatch(text):
-            return _date(int(match["year"]), _month(match["month"]), int(match["day"]))
+            year, month, day = int(match["year"]), _month(match["month"]), int(match["day"])
+            break
     if match := _NUMERIC.fullmatch(text):
         first, second, year = int(match[1]), int(match[3]), int(match[4])
         if first > 12 or first == second:
-            return _date(year, second, first)
-        return _date(year, first, second) if second > 12 else None
-    return None
+            month, day = second, first
+        elif second > 12:
+            month, day = first, second
+    try:
+        return date(year, month, day)
+    except ValueError:
+        return None
 
 
 def _month(name: str) -> int:
@@ -148,13 +154,6 @@ def _month(name: str) -> int:
     return next(
         (number for number, month in months if name in (month, month[:3]) or name == "sept" == month[:4]), 0
     )
-
-
-def _date(year: int, month: int, day: int) -> date | None:
-    try:
-        return date(year, month, day)
-    except ValueError:
-        return None
 
 
 _ELLIPSIS = "..."
@@ -169,12 +168,10 @@ def check_list(item: EvalItem, answer: str) -> Checked:
     Example:
         expected "[1, 2, 3]": "1, 2 and 3.0" -> right; "3, 2, 1" -> wrong
     """
-    given = _elements(answer)
-    wanted = [_elements(text) for text in (item.expected_answer, *item.accepted_answers)]
+    given, *wanted = map(_elements, (answer, item.expected_answer, *item.accepted_answers))
     is_right = given in wanted
-    explanation = (
-        f"{quoted(answer)!r} {'is' if is_right else 'is not'} {quoted(item.expected_answer)!r}, in order"
-    )
+    relation = "is" if is_right else "is not"
+    explanation = f"{quoted(answer)!r} {relation} {quoted(item.expected_answer)!r}, in order"
     return Checked(is_right, "list", explanation, "; ".join(wanted[0] if is_right else given))
 
 

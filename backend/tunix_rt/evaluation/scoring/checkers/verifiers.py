@@ -174,22 +174,9 @@ def check_math(item: EvalItem, answer: str) -> Checked:
         expected "2\sqrt{2}": "$\sqrt{8}$" -> right; "2.828" -> wrong
     """
     wanted = (item.expected_answer, *item.accepted_answers)
-    plainly = _check_without_library(wanted, answer)
-    if plainly is not None:
-        return plainly
-    try:
-        is_right, parsed = _VERIFIER.call(_verify, list(map(_latex, wanted)), _latex(answer))
-    except VerifierError as error:
-        return Checked(None, "math", f"math-verify failed: {quoted(str(error))}", None)
-    relation = "equals" if is_right else "is not"
-    canonical = canonical_text(wanted[0]) if is_right else parsed or canonical_text(answer)
-    return Checked(is_right, "math", f"{quoted(answer)} {relation} {quoted(wanted[0])}", canonical)
-
-
-def _check_without_library(wanted: tuple[str, ...], answer: str) -> Checked | None:
-    """The verdict on answers that need no library: equal texts, plain numbers, and unreadable answers."""
     expected, text = wanted[0], canonical_text(answer)
     value, numbers = _exact(answer), [_exact(other) for other in wanted]
+    # These need no library: equal texts, plain numbers, and unreadable answers.
     if _compact(answer) in map(_compact, wanted) or (value is not None and value in numbers):
         return Checked(True, "math", f"{quoted(answer)} is {quoted(expected)}", canonical_text(expected))
     if value is not None and None not in numbers:
@@ -198,7 +185,13 @@ def _check_without_library(wanted: tuple[str, ...], answer: str) -> Checked | No
         return Checked(False, "math", "a set is not a list, a point or an interval", text)
     if (problem := _unreadable(answer)) is not None:
         return Checked(False, "math", f"the answer {problem}", text[:MAX_CHARS])
-    return None
+    try:
+        is_right, parsed = _VERIFIER.call(_verify, list(map(_latex, wanted)), _latex(answer))
+    except VerifierError as error:
+        return Checked(None, "math", f"math-verify failed: {quoted(str(error))}", None)
+    relation = "equals" if is_right else "is not"
+    canonical = canonical_text(expected) if is_right else parsed or text
+    return Checked(is_right, "math", f"{quoted(answer)} {relation} {quoted(expected)}", canonical)
 
 
 def check_readable(expected: str) -> Checked:
@@ -275,9 +268,7 @@ def _verify(wanted: list[str], answer: str) -> tuple[bool, str | None]:
 def _parsed(text: str) -> list[object]:
     from math_verify import LatexExtractionConfig, parse
 
-    config = [LatexExtractionConfig()]
-    parsed: list[object] = parse(text, config, fallback_mode="no_fallback", parsing_timeout=None)
-    return parsed
+    return list(parse(text, [LatexExtractionConfig()], fallback_mode="no_fallback", parsing_timeout=None))
 
 
 def _prepare() -> None:
