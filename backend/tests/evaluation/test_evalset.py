@@ -140,15 +140,20 @@ def test_every_kind_of_problem_is_reported_at_its_line(tmp_path: Path) -> None:
         row(id="q-4", difficulty="none"),
         row(id="q-5", prompt="Is 5 more than 4?"),
     )
-    report = validate_evalset(path, min_items=10)
+    report = validate_evalset(path)
     assert not report.is_valid
     assert codes(report) == [
         ("line-invalid", 4),
         ("id-repeated", 2),
         ("prompt-repeated", 3),
         ("answer-in-prompt", 5),
-        ("too-few-items", None),
     ]
+
+
+def test_an_eval_set_without_items_is_invalid(tmp_path: Path) -> None:
+    report = validate_evalset(written(tmp_path))
+    assert not report.is_valid
+    assert codes(report) == [("too-few-items", None)]
 
 
 def test_the_answer_in_the_prompt_is_only_a_warning(tmp_path: Path) -> None:

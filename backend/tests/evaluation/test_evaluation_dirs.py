@@ -48,20 +48,20 @@ def test_killed_start_is_resumed(tmp_path: Path) -> None:
 
 def test_generations_of_two_processes_follow_each_other(directory: EvaluationDir) -> None:
     for item in ITEMS[:2]:
-        with directory.writing() as writer:
-            writer.add([sum_generation(item)], batch_of(1))
+        with directory.writing() as add:
+            add([sum_generation(item)], batch_of(1))
     assert list(directory.read_generations()) == [("sum-0", 0), ("sum-1", 0)]
     assert len(directory.read_batches()) == 2
 
 
 def test_incomplete_last_line_is_replaced(directory: EvaluationDir) -> None:
-    with directory.writing() as writer:
-        writer.add(map(sum_generation, ITEMS[:2]), batch_of(2))
+    with directory.writing() as add:
+        add(map(sum_generation, ITEMS[:2]), batch_of(2))
     whole = directory.generations.read_bytes()
     directory.generations.write_bytes(whole[:-5])
     assert list(directory.read_generations()) == [("sum-0", 0)]
-    with directory.writing() as writer:
-        writer.add([sum_generation(ITEMS[1])], batch_of(1))
+    with directory.writing() as add:
+        add([sum_generation(ITEMS[1])], batch_of(1))
     assert directory.generations.read_bytes() == whole
 
 

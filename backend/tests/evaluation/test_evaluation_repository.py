@@ -34,14 +34,14 @@ def names(store: Home, **criteria: Any) -> list[str]:
     page = EvaluationRepository(store.database).list(
         EvaluationFilter.model_validate(criteria), limit=100, offset=0
     )
-    assert page.total == len(page.data)
+    assert page.pagination.total == len(page.data)
     return [summary.model.name for summary in page.data]
 
 
 def items(store: Home, evaluation_id: UUID, **criteria: Any) -> list[str]:
     chosen = PredictionFilter.model_validate(criteria)
     page = EvaluationRepository(store.database).predictions(evaluation_id, chosen, limit=100, offset=0)
-    assert page.total == len(page.data)
+    assert page.pagination.total == len(page.data)
     return [prediction.item_id for prediction in page.data]
 
 
@@ -95,7 +95,7 @@ def test_the_newest_evaluation_is_listed_first_and_the_best_on_request(store: Ho
     assert names(store) == ["poor", "unscored", "good", "as-good"]
     best = EvaluationRepository(store.database).list(EvaluationFilter(), limit=3, offset=1, order="best")
     assert [summary.model.name for summary in best.data] == ["as-good", "poor", "unscored"]
-    assert best.total == 4
+    assert best.pagination.total == 4
 
 
 def test_a_list_shows_the_summary_of_each_evaluation(store: Home) -> None:
@@ -194,7 +194,7 @@ def test_pages_of_predictions_cover_everything_once(store: Home) -> None:
         )
         for offset in (0, 10, 20)
     ]
-    assert [page.total for page in pages] == [25, 25, 25]
+    assert [page.pagination.total for page in pages] == [25, 25, 25]
     shown = [prediction.item_id for page in pages for prediction in page.data]
     assert shown == [f"item-{number}" for number in range(25)]
 

@@ -29,7 +29,7 @@ def store(tmp_path: Path) -> Iterator[Home]:
 
 
 def num_stored(store: Home) -> int:
-    return EvaluationRepository(store.database).list(EvaluationFilter(), limit=1, offset=0).total
+    return EvaluationRepository(store.database).list(EvaluationFilter(), limit=1, offset=0).pagination.total
 
 
 def test_a_directory_or_its_record_is_found_and_stored_once(store: Home, tmp_path: Path) -> None:

@@ -117,12 +117,12 @@ def _check_what_is_found(old: Engine, revision: str) -> None:
     assert found.trace().meta == {"level": 3, "source": "sums"}
     assert traces.list(TraceFilter(source="sums"), limit=10, offset=0).total == 2
     if revision >= "0002":
-        assert EvaluationRepository(old).list(EvaluationFilter(), limit=10, offset=0).total == 1
+        assert EvaluationRepository(old).list(EvaluationFilter(), limit=10, offset=0).pagination.total == 1
         assert [baseline.name for baseline in BaselineRepository(old).list()] == ["main"]
     if revision >= "0003":
         _check_the_service(old)
     if revision >= "0004":
-        assert GateCheckRepository(old).list(limit=10, offset=0).total == 1
+        assert GateCheckRepository(old).list(limit=10, offset=0).pagination.total == 1
     if revision >= "0005":
         assert PreferenceRepository(old).list(limit=10, offset=0)[1] == 1
 

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from tunix_rt.base.errors import InvalidInputError, NotFoundError
 from tunix_rt.base.home import Home, opened_home
-from tunix_rt.base.settings import Settings, load_settings
+from tunix_rt.base.settings import load_settings
 from tunix_rt.base.terminal.options import JsonFlag
 from tunix_rt.base.terminal.output import counted, err, note, print_json, print_table, say
 from tunix_rt.datasets.evalsets import evalset_paths
@@ -19,8 +19,7 @@ from tunix_rt.engines.load import LazyEngine, chosen_engine
 from tunix_rt.engines.select import RequestedEngine
 from tunix_rt.engines.types import Decoding, DeviceName, DeviceRequest
 from tunix_rt.evaluation.evaluate import EvaluationRequest, evaluate, evaluation_dir
-from tunix_rt.evaluation.files import EVALUATION_FILE
-from tunix_rt.evaluation.rescore import ExternalPredictions, num_changed_verdicts, score_predictions
+from tunix_rt.evaluation.rescore import num_changed_verdicts, score_predictions
 from tunix_rt.evaluation.rescore import rescore as rescore_evaluation
 from tunix_rt.evaluation.scoring.evalset_report import validate_evalset_file
 from tunix_rt.evaluation.service import (
@@ -28,21 +27,19 @@ from tunix_rt.evaluation.service import (
     delete_evaluation,
     export_evaluation,
     find_evaluation,
-    list_evaluations,
-    list_predictions,
     load_predictions,
+    named_directory,
 )
+from tunix_rt.evaluation.store import EvaluationRepository
 from tunix_rt.evaluation.types import (
     Evaluation,
     EvaluationFilter,
     ExtractionRule,
-    Prediction,
     PredictionFilter,
     Verdict,
 )
 from tunix_rt.evaluation.views import EvaluationBar, print_evalset, print_evaluation, print_prediction
 from tunix_rt.models.find import Weights
-from tunix_rt.models.types import EvaluationSummary
 from tunix_rt.recipes.types import FloatFormat
 from tunix_rt.traces.types import DEFAULT_MARKUP, MarkupStyle
 
@@ -54,7 +51,10 @@ Target = Annotated[
 def validate(target: Target, as_json: JsonFlag = False) -> None:
     """Validate an eval set file or a dataset. Exit 1 if it must not be used as it is."""
     settings = load_settings()
-    evalset = _evalset_path(settings, target)
+    evalset = evalset_paths(settings).get(target)
+    # A key has no separator and no .jsonl ending, so a misspelt path is reported as a missing file.
+    if evalset is None and ("/" in target or target.endswith(".jsonl") or Path(target).is_file()):
+        evalset = Path(target)
     if evalset is not None:
         report = validate_evalset_file(evalset, datasets_dir=settings.datasets_dir)
         is_valid = report.is_valid
@@ -65,16 +65,6 @@ def validate(target: Target, as_json: JsonFlag = False) -> None:
         print_json(verdict) if as_json else print_verdict(verdict)
     if not is_valid:
         raise typer.Exit(1)
-
-
-def _evalset_path(settings: Settings, target: str) -> Path | None:
-    """The file of an eval set; None: the target is a dataset key."""
-    named = evalset_paths(settings)
-    if target in named:
-        return named[target]
-    # A key has no separator and no .jsonl ending, so a misspelt path is reported as a missing file.
-    looks_like_path = "/" in target or target.endswith(".jsonl")
-    return Path(target) if looks_like_path or Path(target).is_file() else None
 
 
 Precision = Literal["auto", "float32", "bfloat16"]
@@ -104,14 +94,9 @@ PrecisionOption = Annotated[
 BatchSize = Annotated[
     int | None, typer.Option(min=1, help="Completions per batch. Default: chosen for the device.")
 ]
-Temperature = Annotated[float, typer.Option(min=0, max=10, help="0 is greedy decoding.")]
 TopP = Annotated[
     float, typer.Option(help="Sample from the most likely tokens whose probabilities add up to this.")
 ]
-NumSamples = Annotated[
-    int, typer.Option(min=1, max=1000, help="Completions per item, for pass@k and majority@k.")
-]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of the sampling.")]
 MaxNewTokens = Annotated[int, typer.Option(min=1, help="Longer completions are cut off.")]
 Markup = Annotated[
     MarkupStyle | None,
@@ -124,19 +109,12 @@ Lenient = Annotated[
     bool,
     typer.Option("--lenient", help="Also accept answers in phrases and last numbers, counted separately."),
 ]
-Limit = Annotated[
-    int | None, typer.Option(min=1, help="Use only the first items; this makes it a different eval set.")
-]
 WeightsOption = Annotated[
     Weights,
     typer.Option("--weights", help="random: the model as training from random weights starts with it."),
 ]
 WeightsSeed = Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Seed of random weights.")]
 Revision = Annotated[str | None, typer.Option(help="Branch, tag or commit of a hub id.")]
-Output = Annotated[
-    Path | None,
-    typer.Option(metavar="DIR", help="Directory of the evaluation. Default: one in the home directory."),
-]
 
 
 def run(
@@ -146,19 +124,26 @@ def run(
     device: Device = "auto",
     precision: PrecisionOption = "auto",
     batch_size: BatchSize = None,
-    temperature: Temperature = 0.0,
+    temperature: Annotated[float, typer.Option(min=0, max=10, help="0 is greedy decoding.")] = 0.0,
     top_p: TopP = 1.0,
-    num_samples: NumSamples = 1,
-    seed: Seed = 0,
+    num_samples: Annotated[
+        int, typer.Option(min=1, max=1000, help="Completions per item, for pass@k and majority@k.")
+    ] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the sampling.")] = 0,
     max_new_tokens: MaxNewTokens = 512,
     markup: Markup = None,
     chat_template: Template = None,
     lenient: Lenient = False,
-    limit: Limit = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Use only the first items; this makes it a different eval set.")
+    ] = None,
     weights: WeightsOption = "pretrained",
     weights_seed: WeightsSeed = 0,
     revision: Revision = None,
-    output: Output = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Directory of the evaluation. Default: one in the home directory."),
+    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Evaluate a model. Repeat the command to resume. Exit 1 if nothing could be scored."""
@@ -241,7 +226,6 @@ Reference = Annotated[
     ),
 ]
 RecordLimit = Annotated[int, typer.Option(min=1, max=1_000, help="Rows to show.")]
-_ID_CHARS = 8
 
 
 def list_(
@@ -256,7 +240,7 @@ def list_(
     """List evaluations, newest first."""
     criteria = EvaluationFilter(model=model, evalset=eval_set, dataset=dataset, recipe=recipe, run_id=run_id)
     with opened_home() as home:
-        page = list_evaluations(home, criteria, limit=limit, offset=0)
+        page = EvaluationRepository(home.database).list(criteria, limit=limit, offset=0)
     if as_json:
         print_json([summary.to_json() for summary in page.data])
         return
@@ -264,7 +248,21 @@ def list_(
         say("No evaluation matches. Create one: tunix-rt eval MODEL --eval-set eval_v2")
         return
     columns = ("id", "created (UTC)", "model", "eval set", "accuracy", "format", "scored")
-    print_table(columns, [_row(summary) for summary in page.data])
+    rows = [
+        (
+            str(summary.evaluation_id)[:8],
+            f"{summary.created_at:%Y-%m-%d %H:%M}",
+            summary.model.name,
+            summary.evalset,
+            None
+            if summary.primary_score is None
+            else f"{summary.primary_score:.1%} ({summary.low:.1%}–{summary.high:.1%})",
+            None if summary.format_adherence is None else f"{summary.format_adherence:.1%}",
+            f"{summary.num_scored:,}",
+        )
+        for summary in page.data
+    ]
+    print_table(columns, rows)
     note(f"{len(page.data)} of {page.pagination.total}")
 
 
@@ -300,14 +298,37 @@ def items(
         evaluation = find_evaluation(home, reference)
         if item is not None:
             samples = [one for one in load_predictions(home, evaluation) if one.item_id == item]
-            _print_samples(samples, item, as_json=as_json)
+            if not samples:
+                raise NotFoundError(
+                    f"The evaluation has no item {item!r}.", next_step="Omit --item to list the items."
+                )
+            if as_json:
+                print_json([sample.to_json() for sample in samples])
+                return
+            for sample in samples:
+                say(f"{item}, sample {sample.sample}")
+                print_prediction(sample)
             return
-        page = list_predictions(home, evaluation.evaluation_id, criteria, limit=limit, offset=0)
+        page = EvaluationRepository(home.database).predictions(
+            evaluation.evaluation_id, criteria, limit=limit, offset=0
+        )
     if as_json:
         print_json([prediction.to_json() for prediction in page.data])
         return
     columns = ("item", "section", "difficulty", "expected", "answer", "verdict", "why")
-    print_table(columns, [_item_row(prediction) for prediction in page.data])
+    rows = [
+        (
+            f"{one.item_id} #{one.sample}" if one.sample else one.item_id,
+            one.section,
+            one.difficulty,
+            one.expected_answer,
+            one.judgement.answer,
+            one.judgement.verdict,
+            one.judgement.explanation,
+        )
+        for one in page.data
+    ]
+    print_table(columns, rows)
     note(f"{len(page.data)} of {page.pagination.total}")
 
 
@@ -335,48 +356,6 @@ def rm(reference: Reference, as_json: JsonFlag = False) -> None:
         say(f"removed {evaluation.evaluation_id}: {evaluation.model.name} on {evaluation.evalset}")
 
 
-def _row(summary: EvaluationSummary) -> tuple[object, ...]:
-    accuracy = None
-    if summary.primary_score is not None:
-        accuracy = f"{summary.primary_score:.1%} ({summary.low:.1%}–{summary.high:.1%})"
-    return (
-        str(summary.evaluation_id)[:_ID_CHARS],
-        f"{summary.created_at:%Y-%m-%d %H:%M}",
-        summary.model.name,
-        summary.evalset,
-        accuracy,
-        None if summary.format_adherence is None else f"{summary.format_adherence:.1%}",
-        f"{summary.num_scored:,}",
-    )
-
-
-def _item_row(prediction: Prediction) -> tuple[object, ...]:
-    judgement = prediction.judgement
-    sample = f" #{prediction.sample}" if prediction.sample else ""
-    return (
-        f"{prediction.item_id}{sample}",
-        prediction.section,
-        prediction.difficulty,
-        prediction.expected_answer,
-        judgement.answer,
-        judgement.verdict,
-        judgement.explanation,
-    )
-
-
-def _print_samples(samples: list[Prediction], item: str, *, as_json: bool) -> None:
-    if not samples:
-        raise NotFoundError(
-            f"The evaluation has no item {item!r}.", next_step="Omit --item to list the items."
-        )
-    if as_json:
-        print_json([sample.to_json() for sample in samples])
-        return
-    for sample in samples:
-        say(f"{item}, sample {sample.sample}")
-        print_prediction(sample)
-
-
 To = Annotated[Path, typer.Option("--to", metavar="DIR", help="Directory for the two files.")]
 
 
@@ -394,7 +373,7 @@ def rescore(reference: Reference, as_json: JsonFlag = False) -> None:
     """Judge the stored completions of an evaluation again; the result is a new evaluation."""
     with opened_home() as home:
         before = find_evaluation(home, reference)
-        after = rescore_evaluation(home, before, directory=_directory(reference))
+        after = rescore_evaluation(home, before, directory=named_directory(reference))
         num_changed = num_changed_verdicts(home, before, after)
     if as_json:
         print_json({"num_changed_verdicts": num_changed, **after.to_json()})
@@ -418,17 +397,11 @@ def score(
     as_json: JsonFlag = False,
 ) -> None:
     """Score external predictions."""
-    external = ExternalPredictions(predictions, eval_set, markup, is_lenient=lenient, name=name)
     with opened_home() as home:
-        evaluation = score_predictions(home, external)
+        evaluation = score_predictions(
+            home, predictions, eval_set, markup=markup, is_lenient=lenient, name=name
+        )
         print_result(home, evaluation, evaluation_dir(home.settings, evaluation).path, as_json=as_json)
-
-
-def _directory(reference: str) -> Path | None:
-    path = Path(reference)
-    if path.name == EVALUATION_FILE:
-        return path.parent
-    return path if path.is_dir() else None
 
 
 def _accuracy(evaluation: Evaluation) -> str:

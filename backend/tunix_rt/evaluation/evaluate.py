@@ -8,20 +8,20 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
 from uuid import UUID, uuid4
 
 from tunix_rt import __version__
 from tunix_rt.base.errors import ConflictError, DataError
+from tunix_rt.base.files.locks import remove_if_unused
 from tunix_rt.base.home import Home
 from tunix_rt.base.host import in_this_process, worker_processes
 from tunix_rt.base.settings import Settings
 from tunix_rt.datasets.evalsets import OpenedEvalSet, open_evalset
-from tunix_rt.engines.generation.base import GeneratingEngine, GeneratorRequest
+from tunix_rt.engines.generation.base import GeneratingEngine
 from tunix_rt.engines.training.run_dir import RunDir, add_run_files, read_manifest
-from tunix_rt.engines.types import Decoding, DeviceRequest
+from tunix_rt.engines.types import Decoding
 from tunix_rt.evaluation.files import EvaluationDir
-from tunix_rt.evaluation.predict import EvaluationView, ModelAccess, generate_missing
+from tunix_rt.evaluation.predict import EvaluationView, GenerationRequest, ModelAccess, generate_missing
 from tunix_rt.evaluation.scoring.checkers.check import require_checkers
 from tunix_rt.evaluation.scoring.extraction import MAX_ANSWER_CHARS
 from tunix_rt.evaluation.scoring.judgement import judge_all, protocol_versions
@@ -36,39 +36,21 @@ from tunix_rt.evaluation.types import (
     default_extraction,
     generation_figures,
 )
-from tunix_rt.models.find import ModelToEvaluate, Weights, find_model
-from tunix_rt.recipes.types import FloatFormat
-from tunix_rt.traces.types import MarkupStyle
+from tunix_rt.models.find import ModelToEvaluate
 
 MIN_FOR_WORKERS = 500
 """Fewer completions than this are judged faster than worker processes start."""
 
 
 @dataclass(frozen=True)
-class EvaluationRequest:
+class EvaluationRequest(GenerationRequest):
     """What to evaluate, and how."""
 
-    model: str
-    """Any name that `find_model` accepts."""
-    evalset: str
-    """Name or file."""
     decoding: Decoding = field(default_factory=Decoding)
     is_lenient: bool = False
     """Whether lenient rules may find answers; these are counted separately."""
-    markup: MarkupStyle | None = None
-    """None: that of the run, else the default."""
-    chat_template: str | None = None
-    """Name of a built-in template. None: that of the model."""
-    weights: Weights = "pretrained"
-    weights_seed: int = 0
-    revision: str | None = None
-    device: DeviceRequest = field(default_factory=DeviceRequest)
-    precision: FloatFormat | Literal["auto"] = "auto"
-    batch_size: int | None = None
     limit: int | None = None
     """Use only the first items of the eval set."""
-    output: Path | None = None
-    """Directory of the evaluation. None: one in the home directory."""
     evaluation_id: UUID | None = None
     """Id for a new evaluation. None: a random one."""
 
@@ -86,24 +68,8 @@ def evaluate(
     """
     evalset = open_evalset(home.settings, request.evalset).first(request.limit)
     require_checkers(evalset.items)
-    model = find_model(
-        home.settings,
-        request.model,
-        weights=request.weights,
-        seed=request.weights_seed,
-        revision=request.revision,
-    )
-    model.require_engine(engine.name)
+    model, generator_request = request.find(home.settings, engine)
     start = _start(model, evalset, request, view)
-    generator_request = GeneratorRequest(
-        model=model.section,
-        adapter=model.adapter,
-        seed=model.seed,
-        device=request.device,
-        precision=request.precision,
-        chat_template=request.chat_template,
-        markup=start.protocol.markup,
-    )
     access = ModelAccess(engine, generator_request, request.batch_size)
     directory = _output_directory(home, start, request.output)
     with directory.held():
@@ -116,8 +82,13 @@ def evaluate(
                 view.show_line("judging the answers")
                 finish_evaluation(directory, start)
         finally:
-            directory.remove_if_unused()
-        return publish_evaluation(home, directory, _writable_run(model, view))
+            remove_if_unused(directory.path)
+        run_dir = model.run_dir
+        # A run may be on a read-only disk, such as a dataset of a notebook.
+        if run_dir is not None and not os.access(run_dir.path, os.W_OK):
+            view.show_line(f"{run_dir.path} is read-only: the run gets no copy of the evaluation")
+            run_dir = None
+        return publish_evaluation(home, directory, run_dir)
 
 
 def finish_evaluation(
@@ -202,26 +173,21 @@ def _start(
 
 
 def _output_directory(home: Home, start: EvaluationStart, output: Path | None) -> EvaluationDir:
-    """The requested directory, else that of the same evaluation if it is unfinished, else a new one."""
+    """The requested directory, else that of the same evaluation if it is not stored yet, else a new one."""
     if output is not None:
         return EvaluationDir(output.absolute())
     parent = home.settings.evaluations_dir
     for directory in map(EvaluationDir, sorted(parent.glob("*"))):
-        if _can_resume(home, directory, start):
+        try:
+            existing = directory.read_start()
+        except DataError:
+            continue  # damaged, or written by another version
+        if existing is None or existing.differences(start):
+            continue
+        evaluation = directory.read_evaluation()
+        if evaluation is None or not EvaluationRepository(home.database).has(evaluation.evaluation_id):
             return directory
     return EvaluationDir(parent / str(start.evaluation_id))
-
-
-def _can_resume(home: Home, directory: EvaluationDir, start: EvaluationStart) -> bool:
-    """Whether a directory holds the same evaluation, not yet stored in the database."""
-    try:
-        existing = directory.read_start()
-    except DataError:
-        return False  # damaged, or written by another version
-    if existing is None or existing.differences(start):
-        return False
-    evaluation = directory.read_evaluation()
-    return evaluation is None or not EvaluationRepository(home.database).has(evaluation.evaluation_id)
 
 
 def _start_or_resume(directory: EvaluationDir, start: EvaluationStart) -> EvaluationStart:
@@ -238,12 +204,3 @@ def _start_or_resume(directory: EvaluationDir, start: EvaluationStart) -> Evalua
             next_step="Repeat the original request, or choose another directory with --output.",
         )
     return existing or start
-
-
-def _writable_run(model: ModelToEvaluate, view: EvaluationView) -> RunDir | None:
-    """The run of the model, unless it is on a read-only disk, such as a dataset of a notebook."""
-    run_dir = model.run_dir
-    if run_dir is None or os.access(run_dir.path, os.W_OK):
-        return run_dir
-    view.show_line(f"{run_dir.path} is read-only: the run gets no copy of the evaluation")
-    return None

@@ -11,9 +11,8 @@ evaluations/<id>/evaluation.json     last: with it the directory is complete
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -22,7 +21,7 @@ from pydantic import BaseModel, ValidationError
 from tunix_rt.base.errors import DataError
 from tunix_rt.base.files.atomic import storage_errors, write_atomically, write_json_atomically
 from tunix_rt.base.files.jsonl import JsonLines
-from tunix_rt.base.files.locks import held_directory, remove_if_unused
+from tunix_rt.base.files.locks import held_directory
 from tunix_rt.datasets.types import EvalItem, item_json
 from tunix_rt.evaluation.types import Evaluation, EvaluationStart, FinishedBatch, Generation, Prediction
 
@@ -34,59 +33,29 @@ GenerationKey = tuple[str, int]
 R = TypeVar("R", bound=BaseModel)
 
 
-@dataclass(frozen=True)
 class EvaluationDir:
     """The files of one evaluation."""
 
-    path: Path
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.request = path / "request.json"
+        self.items = path / "items.jsonl"
+        self.generations = path / "generations.jsonl"
+        self.batches = path / "batches.jsonl"
+        self.predictions = path / PREDICTIONS_FILE
+        self.evaluation = path / EVALUATION_FILE
 
-    @property
-    def request(self) -> Path:
-        """The request: model and protocol."""
-        return self.path / "request.json"
-
-    @property
-    def items(self) -> Path:
-        """The eval items."""
-        return self.path / "items.jsonl"
-
-    @property
-    def generations(self) -> Path:
-        """The completions."""
-        return self.path / "generations.jsonl"
-
-    @property
-    def batches(self) -> Path:
-        """Engine, device and speed of every batch."""
-        return self.path / "batches.jsonl"
-
-    @property
-    def predictions(self) -> Path:
-        """The judged completions."""
-        return self.path / PREDICTIONS_FILE
-
-    @property
-    def evaluation(self) -> Path:
-        """The record, written last."""
-        return self.path / EVALUATION_FILE
-
-    @contextmanager
-    def held(self) -> Iterator[None]:
+    def held(self) -> AbstractContextManager[None]:
         """Create the directory and lock it against other processes.
 
         Raises:
             ConflictError: Another process holds the lock.
         """
-        with held_directory(self.path, "evaluation"):
-            yield
+        return held_directory(self.path, "evaluation")
 
     def is_empty(self) -> bool:
         """Whether there are no files besides temporary ones of a killed process."""
         return not self.path.exists() or all(path.name.startswith(".") for path in self.path.iterdir())
-
-    def remove_if_unused(self) -> None:
-        """Remove the directory of an evaluation that never started."""
-        remove_if_unused(self.path)
 
     def begin(self, start: EvaluationStart, items: Iterable[EvalItem]) -> None:
         """Write the request and the items, unless they exist."""
@@ -97,7 +66,8 @@ class EvaluationDir:
 
     def read_start(self) -> EvaluationStart | None:
         """The request; None if there is none."""
-        return _read(self.request, EvaluationStart) if self.request.is_file() else None
+        path = self.request
+        return _parse(path, EvaluationStart, path.read_bytes()) if path.is_file() else None
 
     def read_items(self) -> tuple[EvalItem, ...]:
         """The items, in order."""
@@ -117,7 +87,8 @@ class EvaluationDir:
 
     def read_evaluation(self) -> Evaluation | None:
         """The record; None while the directory is incomplete."""
-        return _read(self.evaluation, Evaluation) if self.evaluation.is_file() else None
+        path = self.evaluation
+        return _parse(path, Evaluation, path.read_bytes()) if path.is_file() else None
 
     def write_generations(self, generations: Iterable[Generation]) -> None:
         """Write existing completions, atomically."""
@@ -133,37 +104,25 @@ class EvaluationDir:
         write_json_atomically(self.evaluation, evaluation.to_json(), what="writing the evaluation")
 
     @contextmanager
-    def writing(self) -> Iterator["GenerationWriter"]:
-        """Append batches. A line that a killed process left incomplete is dropped first."""
+    def writing(self) -> Iterator[Callable[[Iterable[Generation], FinishedBatch], None]]:
+        """Append finished batches with the yielded function; an added batch survives a crash of the process.
+
+        A line that a killed process left incomplete is dropped first.
+        """
         for path in (self.generations, self.batches):
-            _drop_torn_line(path)
-        writer = GenerationWriter(JsonLines(self.generations), JsonLines(self.batches))
-        try:
-            yield writer
-        finally:
-            writer.close()
+            if path.exists():
+                with storage_errors(f"opening {path.name}"):
+                    os.truncate(path, path.read_bytes().rfind(b"\n") + 1)
 
+        with closing(JsonLines(self.batches)) as batches, closing(JsonLines(self.generations)) as generations:
 
-@dataclass(frozen=True)
-class GenerationWriter:
-    """Appends finished batches; an added batch survives a crash of the process."""
+            def add(finished: Iterable[Generation], batch: FinishedBatch) -> None:
+                for generation in finished:
+                    generations.append(generation.to_json())
+                batches.append(batch.to_json())
+                generations.sync()
 
-    _generations: JsonLines
-    _batches: JsonLines
-
-    def add(self, generations: Iterable[Generation], batch: FinishedBatch) -> None:
-        """Append a batch."""
-        for generation in generations:
-            self._generations.append(generation.to_json())
-        self._batches.append(batch.to_json())
-        self._generations.sync()
-
-    def close(self) -> None:
-        """Close the files."""
-        try:
-            self._generations.close()
-        finally:
-            self._batches.close()
+            yield add
 
 
 def _line(record: Generation | Prediction) -> str:
@@ -180,11 +139,14 @@ def _write_lines(path: Path, lines: Iterable[str]) -> str:
     return digest.hexdigest()
 
 
-def _read(path: Path, kind: type[R]) -> R:
+def _parse(path: Path, kind: type[R], raw: bytes, place: str = "") -> R:
     try:
-        return kind.model_validate_json(path.read_bytes())
+        return kind.model_validate_json(raw)
     except ValidationError as error:
-        raise _damaged(path, str(error.errors(include_url=False)[0]["msg"])) from error
+        raise DataError(
+            f"{path} cannot be read: {place}{error.errors(include_url=False)[0]['msg']}.",
+            next_step="Evaluate again with another --output; the files of an evaluation must not be edited.",
+        ) from error
 
 
 def _read_lines(path: Path, kind: type[R]) -> Iterator[R]:
@@ -195,23 +157,4 @@ def _read_lines(path: Path, kind: type[R]) -> Iterator[R]:
         for number, raw in enumerate(file, start=1):
             if not raw.endswith(b"\n"):
                 return
-            try:
-                yield kind.model_validate_json(raw)
-            except ValidationError as error:
-                message = str(error.errors(include_url=False)[0]["msg"])
-                raise _damaged(path, f"line {number}: {message}") from error
-
-
-def _drop_torn_line(path: Path) -> None:
-    if not path.exists():
-        return
-    with storage_errors(f"opening {path.name}"):
-        content = path.read_bytes()
-        os.truncate(path, content.rfind(b"\n") + 1)
-
-
-def _damaged(path: Path, problem: str) -> DataError:
-    return DataError(
-        f"{path} cannot be read: {problem}.",
-        next_step="Evaluate again with another --output; the files of an evaluation must not be edited.",
-    )
+            yield _parse(path, kind, raw, f"line {number}: ")

@@ -2,19 +2,68 @@
 
 import time
 from bisect import bisect_right
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable, Container, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol
 
 from tunix_rt.base.errors import ConflictError, DataError
+from tunix_rt.base.settings import Settings
 from tunix_rt.datasets.types import EvalItem
 from tunix_rt.engines.generation.base import Completion, GeneratingEngine, Generator, GeneratorRequest, Prompt
 from tunix_rt.engines.generation.text import decode
-from tunix_rt.engines.types import Decoding
+from tunix_rt.engines.types import Decoding, DeviceRequest
 from tunix_rt.evaluation.files import EvaluationDir, GenerationKey
 from tunix_rt.evaluation.types import EvaluationStart, FinishedBatch, Generation, GenerationFailure
+from tunix_rt.models.find import ModelToEvaluate, Weights, find_model
+from tunix_rt.recipes.types import FloatFormat
 from tunix_rt.tokenization.encoding import TraceEncoder
 from tunix_rt.traces.types import MarkupStyle
+
+
+@dataclass(frozen=True)
+class GenerationRequest:
+    """A model and the eval set that it answers."""
+
+    model: str
+    """Any name that `find_model` accepts."""
+    evalset: str
+    """Name or file."""
+    markup: MarkupStyle | None = None
+    """None: that of the run, else the default."""
+    chat_template: str | None = None
+    """Name of a built-in template. None: that of the model."""
+    weights: Weights = "pretrained"
+    weights_seed: int = 0
+    revision: str | None = None
+    device: DeviceRequest = field(default_factory=DeviceRequest)
+    precision: FloatFormat | Literal["auto"] = "auto"
+    batch_size: int | None = None
+    """None: the engine's choice."""
+    output: Path | None = None
+    """Directory of the result. None: one in the home directory."""
+
+    def find(self, settings: Settings, engine: GeneratingEngine) -> tuple[ModelToEvaluate, GeneratorRequest]:
+        """The model, and the request to load it with this engine.
+
+        Raises:
+            NotFoundError: There is no such model.
+            ConflictError: It requires another engine.
+        """
+        model = find_model(
+            settings, self.model, weights=self.weights, seed=self.weights_seed, revision=self.revision
+        )
+        model.require_engine(engine.name)
+        return model, GeneratorRequest(
+            model=model.section,
+            adapter=model.adapter,
+            seed=model.seed,
+            device=self.device,
+            precision=self.precision,
+            chat_template=self.chat_template,
+            markup=self.markup or model.markup,
+        )
+
 
 # What marks the beginning of the answer in each markup.
 _ANSWER_MARKS: dict[MarkupStyle, str] = {
@@ -48,54 +97,10 @@ def generate(
     A prompt that the chat template refuses is a typed failure of that item; the others are generated.
     """
     encoder = generator.encoder
-    prompts, refused = _prompts(encoder, items, options.decoding.num_samples, done)
-    if refused:
-        yield refused
-    written = generator.generate(
-        prompts, options.decoding, batch_size=options.batch_size, on_note=options.on_note
-    )
-    for batch in written:
-        yield [generation_of(encoder, one) for one in batch]
-
-
-def generation_of(encoder: TraceEncoder, written: Completion) -> Generation:
-    """The record of a completion, or of the failure in its place."""
-    if written.failure is not None:
-        return _failed(written, GenerationFailure(code=written.failure, detail=written.detail))
-    text = decode(encoder, written.token_ids)
-    if text is None:
-        detail = "it wrote a token that its tokenizer does not have"
-        return _failed(written, GenerationFailure(code="not-text", detail=detail))
-    prompt = written.prompt
-    return Generation(
-        item_id=prompt.key,
-        sample=prompt.sample,
-        text=text,
-        finish="end-of-turn" if written.has_ended else "cut-off",
-        num_prompt_tokens=len(prompt.token_ids),
-        num_new_tokens=len(written.token_ids) + written.has_ended,
-        num_reasoning_tokens=_num_reasoning_tokens(encoder, written, text),
-    )
-
-
-def _failed(written: Completion, failure: GenerationFailure) -> Generation:
-    prompt = written.prompt
-    return Generation(
-        item_id=prompt.key,
-        sample=prompt.sample,
-        num_prompt_tokens=len(prompt.token_ids),
-        num_new_tokens=len(written.token_ids),
-        failure=failure,
-    )
-
-
-def _prompts(
-    encoder: TraceEncoder, items: Iterable[EvalItem], num_samples: int, done: Container[GenerationKey]
-) -> tuple[list[Prompt], list[Generation]]:
     prompts: list[Prompt] = []
     refused: list[Generation] = []
     for item in items:
-        samples = [sample for sample in range(num_samples) if (item.id, sample) not in done]
+        samples = [one for one in range(options.decoding.num_samples) if (item.id, one) not in done]
         if not samples:
             continue
         try:
@@ -105,7 +110,39 @@ def _prompts(
             refused += [Generation(item_id=item.id, sample=sample, failure=failure) for sample in samples]
         else:
             prompts += [Prompt(item.id, token_ids, sample) for sample in samples]
-    return prompts, refused
+    if refused:
+        yield refused
+    for batch in generator.generate(
+        prompts, options.decoding, batch_size=options.batch_size, on_note=options.on_note
+    ):
+        yield [generation_of(encoder, written) for written in batch]
+
+
+def generation_of(encoder: TraceEncoder, written: Completion) -> Generation:
+    """The record of a completion, or of the failure in its place."""
+    prompt, text = written.prompt, None
+    num_prompt_tokens, num_new_tokens = len(prompt.token_ids), len(written.token_ids)
+    code, detail = written.failure, written.detail
+    if code is None:
+        text = decode(encoder, written.token_ids)
+        code, detail = "not-text", "it wrote a token that its tokenizer does not have"
+    if text is None:
+        return Generation(
+            item_id=prompt.key,
+            sample=prompt.sample,
+            num_prompt_tokens=num_prompt_tokens,
+            num_new_tokens=num_new_tokens,
+            failure=GenerationFailure(code=code, detail=detail),
+        )
+    return Generation(
+        item_id=prompt.key,
+        sample=prompt.sample,
+        text=text,
+        finish="end-of-turn" if written.has_ended else "cut-off",
+        num_prompt_tokens=num_prompt_tokens,
+        num_new_tokens=num_new_tokens + written.has_ended,
+        num_reasoning_tokens=_num_reasoning_tokens(encoder, written, text),
+    )
 
 
 def _num_reasoning_tokens(encoder: TraceEncoder, written: Completion, text: str) -> int:
@@ -177,14 +214,14 @@ def generate_missing(
     if done:
         view.show_line(f"resuming {directory.path}: {num_done:,} of {num_total:,} texts are done")
     earlier = directory.read_batches()
-    _require_same_engine(earlier, access.engine)
+    _require_same("--engine", {batch.engine for batch in earlier}, access.engine.name, "by the {} engine")
     generator = access.engine.open_generator(access.request)
-    _require_same_precision(earlier, generator)
+    _require_same("--precision", {batch.precision for batch in earlier}, generator.precision, "in {}")
     directory.begin(start, items)
     view.show_line(f"evaluating {start.model.name} on {generator.device}, {generator.precision}")
     options = GenerationOptions(start.protocol.decoding, access.batch_size, view.show_line)
     num_new_tokens, seconds = 0, 0.0
-    with directory.writing() as writer:
+    with directory.writing() as add_batch:
         batch_start_s = time.monotonic()
         for generations in generate(generator, items, options, done):
             batch = FinishedBatch(
@@ -196,7 +233,7 @@ def generate_missing(
                 num_new_tokens=sum(generation.num_new_tokens for generation in generations),
                 seconds=round(time.monotonic() - batch_start_s, 6),
             )
-            writer.add(generations, batch)
+            add_batch(generations, batch)
             num_done += batch.num_generations
             num_new_tokens += batch.num_new_tokens
             seconds += batch.seconds
@@ -205,21 +242,12 @@ def generate_missing(
             batch_start_s = time.monotonic()
 
 
-def _require_same_engine(earlier: Sequence[FinishedBatch], engine: GeneratingEngine) -> None:
-    """All completions of an evaluation come from one engine: each samples in its own way."""
-    others = sorted({batch.engine for batch in earlier} - {engine.name})
+def _require_same(flag: str, earlier: set[str], current: str, how: str) -> None:
+    """All completions of an evaluation have one engine and one precision: both change what is generated."""
+    others = sorted(earlier - {current})
     if others:
         raise ConflictError(
-            f"The existing texts were written by the {others[0]} engine, new ones would be by {engine.name}.",
-            next_step=f"Add --engine {others[0]}, or choose another directory with --output.",
-        )
-
-
-def _require_same_precision(earlier: Sequence[FinishedBatch], generator: Generator) -> None:
-    """All completions of an evaluation have one precision: it changes what a model generates."""
-    others = sorted({batch.precision for batch in earlier} - {generator.precision})
-    if others:
-        raise ConflictError(
-            f"The existing texts were written in {others[0]}, new ones would be in {generator.precision}.",
-            next_step=f"Add --precision {others[0]}, or choose another directory with --output.",
+            f"The existing texts were written {how.format(others[0])}, "
+            f"new ones would be {how.format(current)}.",
+            next_step=f"Add {flag} {others[0]}, or choose another directory with --output.",
         )

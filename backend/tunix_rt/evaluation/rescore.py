@@ -1,7 +1,7 @@
 """Rescore stored completions; score external predictions."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from tunix_rt.evaluation.types import (
     default_extraction,
 )
 from tunix_rt.models.types import EvaluatedModel
-from tunix_rt.traces.types import DEFAULT_MARKUP, MarkupStyle
+from tunix_rt.traces.types import MarkupStyle
 
 ID_KEYS = ("item_id", "id", "trace_id")
 TEXT_KEYS = ("text", "prediction")
@@ -80,26 +80,13 @@ def _parse(values: Mapping[str, Any]) -> Generation | str:
     return Generation(item_id=item_id, text=text, finish="end-of-turn")
 
 
-@dataclass(frozen=True)
-class ExternalPredictions:
-    """A file of predictions made elsewhere, and the eval set they answer."""
-
-    file: Path
-    evalset: str
-    """Name or file."""
-    markup: MarkupStyle = DEFAULT_MARKUP
-    is_lenient: bool = False
-    name: str | None = None
-    """Name of the model. None: the file name."""
-
-
 def rescore(home: Home, evaluation: Evaluation, *, directory: Path | None = None) -> Evaluation:
     """A new evaluation of the same completions with the current extractor and checkers.
 
     Args:
         home: holds the completions and receives the new evaluation.
         evaluation: the stored evaluation.
-        directory: the directory of its files, if not in the home directory.
+        directory: that of its files, if it is not in the home directory.
 
     Raises:
         ConflictError: The items are no longer available.
@@ -119,31 +106,46 @@ def rescore(home: Home, evaluation: Evaluation, *, directory: Path | None = None
     return _create(home, start, items, completions, evaluation.generation)
 
 
-def score_predictions(home: Home, external: ExternalPredictions) -> Evaluation:
+def score_predictions(
+    home: Home,
+    file: Path,
+    evalset_name: str,
+    *,
+    markup: MarkupStyle,
+    is_lenient: bool,
+    name: str | None,
+) -> Evaluation:
     """Judge external predictions: exactly one for every item of the eval set.
 
     Their chat template is unknown. The template hash is empty, so they are comparable with other external
-    predictions but never with completions generated here.
+    predictions but never with completions generated here. The model is named after the file by default.
 
     Raises:
         DataError: A line is invalid, or an item has no prediction or several.
     """
-    evalset = open_evalset(home.settings, external.evalset)
+    evalset = open_evalset(home.settings, evalset_name)
     require_checkers(evalset.items)
-    completions = read_external_predictions(external.file)
-    _require_one_each(completions, evalset.items, external.file)
+    completions = read_external_predictions(file)
+    answered, expected = {text.item_id for text in completions}, {item.id for item in evalset.items}
+    problems = [f"no text for {name!r}" for name in sorted(expected - answered)]
+    problems += [f"no item {name!r} in the eval set" for name in sorted(answered - expected)]
+    if problems:
+        raise DataError(
+            f"{file.name} does not match the eval set: {first_problems(problems)}.",
+            next_step="Give exactly one text for every item of the eval set.",
+        )
     protocol = Protocol(
         evalset_hash=evalset.content_hash,
         template_hash="",
-        markup=external.markup,
-        extraction=default_extraction(external.markup, is_lenient=external.is_lenient),
+        markup=markup,
+        extraction=default_extraction(markup, is_lenient=is_lenient),
         max_answer_chars=MAX_ANSWER_CHARS,
         versions=protocol_versions(evalset.items),
     )
     start = EvaluationStart(
         evaluation_id=uuid4(),
         created_at=datetime.now(UTC),
-        model=EvaluatedModel(name=external.name or external.file.stem, origin="predictions"),
+        model=EvaluatedModel(name=name or file.stem, origin="predictions"),
         evalset=evalset.name,
         protocol=protocol,
     )
@@ -180,34 +182,15 @@ def load_items(
     Raises:
         ConflictError: They are no longer available.
     """
-    for items in _candidates(settings, evaluation, directory):
-        if evalset_hash(items) == evaluation.protocol.evalset_hash:
-            return items
+    path = directory or settings.evaluations_dir / str(evaluation.evaluation_id)
+    items = EvaluationDir(path).read_items()
+    if evalset_hash(items) != evaluation.protocol.evalset_hash:
+        with suppress(NotFoundError, DataError):  # there may be no valid eval set of this name
+            items = open_evalset(settings, evaluation.evalset).first(evaluation.num_items).items
+    if evalset_hash(items) == evaluation.protocol.evalset_hash:
+        return items
     raise ConflictError(
         f"The items of the evaluation {evaluation.evaluation_id} are not in the home directory, and there is "
         f"no eval set {evaluation.evalset!r} with the same items.",
         next_step="Give the directory of the evaluation, which holds them in items.jsonl.",
     )
-
-
-def _candidates(
-    settings: Settings, evaluation: Evaluation, directory: Path | None
-) -> Iterator[tuple[EvalItem, ...]]:
-    path = directory or settings.evaluations_dir / str(evaluation.evaluation_id)
-    yield EvaluationDir(path).read_items()
-    try:
-        evalset = open_evalset(settings, evaluation.evalset)
-    except (NotFoundError, DataError):
-        return  # there is no valid eval set of this name
-    yield evalset.first(evaluation.num_items).items
-
-
-def _require_one_each(texts: Sequence[Generation], items: Sequence[EvalItem], file: Path) -> None:
-    answered, expected = {text.item_id for text in texts}, {item.id for item in items}
-    problems = [f"no text for {name!r}" for name in sorted(expected - answered)]
-    problems += [f"no item {name!r} in the eval set" for name in sorted(answered - expected)]
-    if problems:
-        raise DataError(
-            f"{file.name} does not match the eval set: {first_problems(problems)}.",
-            next_step="Give exactly one text for every item of the eval set.",
-        )

@@ -15,20 +15,22 @@ from tunix_rt.evaluation import run_scores, service
 from tunix_rt.evaluation.comparison import regression
 from tunix_rt.evaluation.comparison.compare import compare_evaluations
 from tunix_rt.evaluation.comparison.leaderboard import show_leaderboard
-from tunix_rt.evaluation.comparison.regression import BASELINE_PATTERN
-from tunix_rt.evaluation.comparison.store import BaselineRepository
-from tunix_rt.evaluation.comparison.types import Comparison, Leaderboard
+from tunix_rt.evaluation.comparison.store import BaselineRepository, GateCheckRepository
+from tunix_rt.evaluation.comparison.types import BASELINE_PATTERN, Comparison, GateCheckList, Leaderboard
 from tunix_rt.evaluation.faithfulness.measure import FaithfulnessList, get_report, list_reports
 from tunix_rt.evaluation.faithfulness.types import FaithfulnessReport
 from tunix_rt.evaluation.rescore import rescore
 from tunix_rt.evaluation.scoring import evalset_report
+from tunix_rt.evaluation.store import EvaluationRepository
 from tunix_rt.evaluation.types import (
     DayOrMoment,
     Evaluation,
     EvaluationFilter,
+    EvaluationList,
     EvaluationOrder,
     ExtractionRule,
     PredictionFilter,
+    PredictionList,
     Verdict,
 )
 
@@ -95,8 +97,6 @@ async def prediction_filter(
 
 
 EvaluationCriteria = Annotated[EvaluationFilter, Depends(evaluation_filter)]
-ScoreCriteria = Annotated[EvaluationFilter, Depends(score_filter)]
-PredictionCriteria = Annotated[PredictionFilter, Depends(prediction_filter)]
 
 router = APIRouter(prefix="/api/evalsets", tags=["evalsets"], responses=error_responses())
 
@@ -122,14 +122,6 @@ def _evaluation(evaluation_id: UUID, home: OpenHome) -> Evaluation:
     return service.get_evaluation(home, evaluation_id)
 
 
-def _base(base: UUID, home: OpenHome) -> Evaluation:
-    return service.get_evaluation(home, base)
-
-
-def _other(other: UUID, home: OpenHome) -> Evaluation:
-    return service.get_evaluation(home, other)
-
-
 StoredEvaluation = Annotated[Evaluation, Depends(_evaluation)]
 ItemId = Annotated[StorableText, Path(max_length=128)]
 
@@ -141,25 +133,27 @@ def list_evaluations(
     order: EvaluationOrder = "newest",
     limit: Limit = 20,
     offset: Offset = 0,
-) -> service.EvaluationList:
+) -> EvaluationList:
     """List evaluations, newest or best first, with the total."""
-    return service.list_evaluations(home, criteria, limit=limit, offset=offset, order=order)
+    return EvaluationRepository(home.database).list(criteria, limit=limit, offset=offset, order=order)
 
 
 @evaluations_router.get("/compare", responses=error_responses(404, 409), response_model_exclude_none=True)
 def compare(
-    base: Annotated[Evaluation, Depends(_base)],
-    other: Annotated[Evaluation, Depends(_other)],
     home: OpenHome,
+    *,
     allow_different_protocols: Annotated[
         bool, Query(description="compare the shared items even if the protocols differ")
     ] = False,
+    base: UUID,
+    other: UUID,
 ) -> Comparison:
     """Compare `other` with `base` item by item, including the items that flipped.
 
     404 if either is unknown, 409 if their protocols differ.
     """
-    return compare_evaluations(home, base, other, allow_different_protocols=allow_different_protocols)
+    evaluations = service.get_evaluation(home, base), service.get_evaluation(home, other)
+    return compare_evaluations(home, *evaluations, allow_different_protocols=allow_different_protocols)
 
 
 @evaluations_router.get("/{evaluation_id}", responses=error_responses(404), response_model_exclude_none=True)
@@ -174,12 +168,14 @@ def get_evaluation(evaluation: StoredEvaluation) -> Evaluation:
 def list_items(
     evaluation_id: UUID,
     home: OpenHome,
-    criteria: PredictionCriteria,
+    criteria: Annotated[PredictionFilter, Depends(prediction_filter)],
     limit: Limit = 20,
     offset: Offset = 0,
-) -> service.PredictionList:
+) -> PredictionList:
     """List the predictions in the order of the eval set. 404 if unknown."""
-    return service.list_predictions(home, evaluation_id, criteria, limit=limit, offset=offset)
+    return EvaluationRepository(home.database).predictions(
+        evaluation_id, criteria, limit=limit, offset=offset
+    )
 
 
 @evaluations_router.get(
@@ -187,7 +183,8 @@ def list_items(
 )
 def get_item(evaluation_id: UUID, item_id: ItemId, home: OpenHome) -> service.EvaluatedItem:
     """Every sample of one item with its checked steps and verdict. 404 if evaluation or item is unknown."""
-    return service.get_item(home, evaluation_id, item_id)
+    samples = EvaluationRepository(home.database).prediction(evaluation_id, item_id)
+    return service.EvaluatedItem(evaluation_id=evaluation_id, item_id=item_id, samples=samples)
 
 
 @evaluations_router.get(
@@ -308,9 +305,9 @@ def list_checks(
     ] = None,
     limit: Limit = 20,
     offset: Offset = 0,
-) -> regression.GateCheckList:
+) -> GateCheckList:
     """List verdicts from here and from `tunix-rt gate`, newest first, including deleted baselines."""
-    return regression.list_checks(home, baseline, limit=limit, offset=offset)
+    return GateCheckRepository(home.database).list(baseline, limit=limit, offset=offset)
 
 
 run_evaluations_router = APIRouter(
@@ -348,7 +345,7 @@ def get_run_evaluation(run_id: RunId, home: OpenHome) -> run_scores.RunEvaluatio
 @run_evaluations_router.get("/evaluations", response_model_exclude_none=True)
 def list_scores(
     home: OpenHome,
-    criteria: ScoreCriteria,
+    criteria: Annotated[EvaluationFilter, Depends(score_filter)],
     limit: Limit = 50,
     offset: Offset = 0,
 ) -> run_scores.ModelScoreList:

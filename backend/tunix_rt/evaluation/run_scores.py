@@ -1,6 +1,5 @@
 """Evaluations of runs, in the shapes of /api/tunix."""
 
-from collections.abc import Iterator
 from datetime import date, datetime
 from typing import Annotated, Literal
 from uuid import UUID
@@ -9,13 +8,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tunix_rt.base.errors import ConflictError, NotFoundError
 from tunix_rt.base.home import Home
-from tunix_rt.base.records import Count, Pagination, Record, Word, pagination
+from tunix_rt.base.records import Count, Pagination, Record, Word
 from tunix_rt.engines.training.run_dir import JOIN_WAIT_S, RunDir, read_manifest
 from tunix_rt.evaluation.files import EvaluationDir
 from tunix_rt.evaluation.rescore import rescore
 from tunix_rt.evaluation.service import add_directory
 from tunix_rt.evaluation.store import EvaluationRepository
-from tunix_rt.evaluation.types import Estimate, Evaluation, EvaluationFilter, Scores
+from tunix_rt.evaluation.types import Estimate, Evaluation, EvaluationFilter
 from tunix_rt.models.types import EvaluationSummary
 
 JudgeName = Literal["answer-checkers"]
@@ -24,13 +23,7 @@ JudgeName = Literal["answer-checkers"]
 Percent = Annotated[float, Field(ge=0, le=100)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
-_ESTIMATES = (
-    "accuracy",
-    "lenient_accuracy",
-    "format_adherence",
-    "step_correctness",
-    "right_by_wrong_work",
-)
+_ESTIMATES = ("accuracy", "lenient_accuracy", "format_adherence", "step_correctness", "right_by_wrong_work")
 
 
 class Judge(Record):
@@ -139,8 +132,24 @@ def evaluate_run(home: Home, run_id: str, request: EvaluateRun) -> RunEvaluation
         ConflictError: the run did not succeed, or its model has no stored completions.
     """
     run_dir = RunDir(home.settings.runs_dir / run_id)
-    _require_success(home, run_dir)
-    evaluation = _with_completions(home, run_dir, request.eval_set)
+    repository = EvaluationRepository(home.database)
+    if run_dir.path.is_dir():
+        manifest = read_manifest(run_dir)
+        if manifest is None or manifest.status != "succeeded":
+            status = "not finished" if manifest is None else manifest.status
+            raise ConflictError(
+                f"The run {run_id} is {status}: there is no finished model to judge.",
+                next_step="Evaluate a run that succeeded, or resume this one: tunix-rt train RECIPE --resume",
+            )
+    elif repository.newest_of_run(run_id) is None:  # a run elsewhere is known by its evaluations
+        raise NotFoundError(f"There is no run {run_id!r}.", next_step="Train one: tunix-rt train RECIPE")
+    evaluation = repository.newest_of_run(run_id, evalset=request.eval_set)
+    if evaluation is None and EvaluationDir(run_dir.path).evaluation.is_file():
+        # Another process may be about to replace this evaluation.
+        with run_dir.held(wait_s=JOIN_WAIT_S):
+            added = add_directory(home, run_dir.path)
+        if added.model.run_id == run_id and request.eval_set in (None, added.evalset):
+            evaluation = added
     if evaluation is None:
         evalset = request.eval_set or "eval_v2"
         raise ConflictError(
@@ -167,7 +176,7 @@ def list_scores(home: Home, criteria: EvaluationFilter, *, limit: int, offset: i
     page = EvaluationRepository(home.database).list(criteria, limit=limit, offset=offset, order="best")
     return ModelScoreList(
         data=tuple(map(_model_score, page.data)),
-        pagination=pagination(limit, offset, len(page.data), page.total),
+        pagination=page.pagination,
         filters=ScoreFilters(
             dataset_key=criteria.dataset,
             model_id=criteria.model,
@@ -179,39 +188,16 @@ def list_scores(home: Home, criteria: EvaluationFilter, *, limit: int, offset: i
     )
 
 
-def _require_success(home: Home, run_dir: RunDir) -> None:
-    """Reject a run without a finished model; one whose directory is elsewhere is known by its evaluations."""
-    if not run_dir.path.is_dir():
-        if EvaluationRepository(home.database).newest_of_run(run_dir.run_id) is None:
-            raise NotFoundError(
-                f"There is no run {run_dir.run_id!r}.", next_step="Train one: tunix-rt train RECIPE"
-            )
-        return
-    manifest = read_manifest(run_dir)
-    if manifest is None or manifest.status != "succeeded":
-        status = "not finished" if manifest is None else manifest.status
-        raise ConflictError(
-            f"The run {run_dir.run_id} is {status}: there is no finished model to judge.",
-            next_step="Evaluate a run that succeeded, or resume this one: tunix-rt train RECIPE --resume",
-        )
-
-
-def _with_completions(home: Home, run_dir: RunDir, evalset: str | None) -> Evaluation | None:
-    """The run's newest evaluation; one that exists only in its directory is stored first."""
-    newest = EvaluationRepository(home.database).newest_of_run(run_dir.run_id, evalset=evalset)
-    if newest is not None or not EvaluationDir(run_dir.path).evaluation.is_file():
-        return newest
-    # Another process may be about to replace this evaluation.
-    with run_dir.held(wait_s=JOIN_WAIT_S):
-        evaluation = add_directory(home, run_dir.path)
-    matches = evaluation.model.run_id == run_dir.run_id and evalset in (None, evaluation.evalset)
-    return evaluation if matches else None
-
-
 def _run_evaluation(evaluation: Evaluation) -> RunEvaluation:
     assert evaluation.model.run_id is not None
     scores = evaluation.scores
-    metrics = tuple(_detailed_metrics(scores))
+    estimates: dict[str, Estimate | None] = {name: getattr(scores.overall, name) for name in _ESTIMATES}
+    estimates |= {f"accuracy.{section}": group.accuracy for section, group in scores.by_section.items()}
+    metrics = tuple(
+        DetailedMetric(name=name, score=estimate.value, details=estimate)
+        for name, estimate in estimates.items()
+        if estimate is not None
+    )
     versions = sorted(evaluation.protocol.versions.items())
     return RunEvaluation(
         evaluation_id=evaluation.evaluation_id,
@@ -224,14 +210,6 @@ def _run_evaluation(evaluation: Evaluation) -> RunEvaluation:
         evaluated_at=evaluation.created_at,
         evaluation=evaluation,
     )
-
-
-def _detailed_metrics(scores: Scores) -> Iterator[DetailedMetric]:
-    estimates: dict[str, Estimate | None] = {name: getattr(scores.overall, name) for name in _ESTIMATES}
-    estimates |= {f"accuracy.{section}": group.accuracy for section, group in scores.by_section.items()}
-    for name, estimate in estimates.items():
-        if estimate is not None:
-            yield DetailedMetric(name=name, score=estimate.value, details=estimate)
 
 
 def _model_score(summary: EvaluationSummary) -> ModelScore:

@@ -21,7 +21,6 @@ from pydantic import BaseModel, ConfigDict
 from tunix_rt.base.errors import DataError, InvalidInputError, NotFoundError
 from tunix_rt.base.files.atomic import storage_errors, write_atomically, write_json_atomically
 from tunix_rt.base.home import Home
-from tunix_rt.base.records import Pagination, pagination
 from tunix_rt.datasets.files import file_sha256
 from tunix_rt.engines.types import Decoding
 from tunix_rt.evaluation.files import EVALUATION_FILE, EvaluationDir
@@ -29,32 +28,15 @@ from tunix_rt.evaluation.store import MIN_PREFIX_CHARS, EvaluationRepository
 from tunix_rt.evaluation.types import (
     Evaluation,
     EvaluationFilter,
-    EvaluationOrder,
     Prediction,
-    PredictionFilter,
 )
 from tunix_rt.models.store import ModelRepository, evaluations_of
-from tunix_rt.models.types import EvaluationSummary, is_reference, parse_reference
+from tunix_rt.models.types import is_reference, parse_reference
 
 _NUM_ID_DIGITS = 32
 _ID_DIGITS = re.compile(rf"[0-9a-fA-F]{{{MIN_PREFIX_CHARS},{_NUM_ID_DIGITS}}}")
 _MAX_SHOWN = 5
-
-
-class EvaluationList(BaseModel):
-    """A page of evaluations."""
-
-    model_config = ConfigDict(frozen=True)
-    data: tuple[EvaluationSummary, ...]
-    pagination: Pagination
-
-
-class PredictionList(BaseModel):
-    """A page of the predictions of an evaluation, in the order of the eval set."""
-
-    model_config = ConfigDict(frozen=True)
-    data: tuple[Prediction, ...]
-    pagination: Pagination
+_RESTORE = "Restore the original file, or evaluate again with another --output."
 
 
 class EvaluatedItem(BaseModel):
@@ -83,11 +65,8 @@ def find_evaluation(home: Home, reference: str) -> Evaluation:
     evaluation_id = _find_id(home, reference)
     if evaluation_id is not None:
         return get_evaluation(home, evaluation_id)
-    # os.path, not Path: Path raises for a reference that is too long to be a path.
-    if os.path.basename(reference) == EVALUATION_FILE and os.path.isfile(reference):
-        return add_directory(home, Path(reference).parent)
-    if os.path.isdir(reference):
-        return add_directory(home, Path(reference))
+    if (directory := named_directory(reference)) is not None:
+        return add_directory(home, directory)
     if is_reference(reference):
         version = ModelRepository(home.database).find(parse_reference(reference))
         evaluations = evaluations_of(home.database, version)
@@ -101,10 +80,18 @@ def find_evaluation(home: Home, reference: str) -> Evaluation:
     next_step = "Create one: tunix-rt eval MODEL --eval-set eval_v2"
     if newest.data:
         named = [f"{str(one.evaluation_id)[:8]} ({one.model.name}, {one.evalset})" for one in newest.data]
-        next_step = f"Newest of {newest.total}: {', '.join(named)}. List all: tunix-rt eval list"
+        next_step = f"Newest of {newest.pagination.total}: {', '.join(named)}. List all: tunix-rt eval list"
     raise NotFoundError(
         f"There is no evaluation, evaluated run or evaluation directory {reference!r}.", next_step=next_step
     )
+
+
+def named_directory(reference: str) -> Path | None:
+    """The directory that a path names, itself or by its `evaluation.json`; None if it does not exist."""
+    # os.path, not Path: Path raises for a reference that is too long to be a path.
+    if os.path.basename(reference) == EVALUATION_FILE and os.path.isfile(reference):
+        return Path(reference).parent
+    return Path(reference) if os.path.isdir(reference) else None
 
 
 def _find_id(home: Home, reference: str) -> UUID | None:
@@ -164,45 +151,14 @@ def add_directory(home: Home, path: Path) -> Evaluation:
             next_step="Run the command that created it again: it resumes where it stopped.",
         )
     if file_sha256(directory.predictions) != evaluation.predictions_hash:
-        raise _modified(f"{directory.predictions} is not the file that {EVALUATION_FILE} was computed from.")
+        problem = f"is not the file that {EVALUATION_FILE} was computed from"
+        raise DataError(f"{directory.predictions} {problem}.", next_step=_RESTORE)
     predictions = tuple(directory.read_predictions())
     if len({(prediction.item_id, prediction.sample) for prediction in predictions}) < len(predictions):
-        raise _modified(f"{directory.predictions} has the same sample of an item twice.")
+        problem = "has the same sample of an item twice"
+        raise DataError(f"{directory.predictions} {problem}.", next_step=_RESTORE)
     EvaluationRepository(home.database).add(evaluation, predictions)
     return evaluation
-
-
-def _modified(detail: str) -> DataError:
-    return DataError(detail, next_step="Restore the original file, or evaluate again with another --output.")
-
-
-def list_evaluations(
-    home: Home,
-    criteria: EvaluationFilter,
-    *,
-    limit: int,
-    offset: int,
-    order: EvaluationOrder = "newest",
-) -> EvaluationList:
-    """A page of the stored evaluations."""
-    page = EvaluationRepository(home.database).list(criteria, limit=limit, offset=offset, order=order)
-    return EvaluationList(data=page.data, pagination=pagination(limit, offset, len(page.data), page.total))
-
-
-def list_predictions(
-    home: Home, evaluation_id: UUID, criteria: PredictionFilter, *, limit: int, offset: int
-) -> PredictionList:
-    """A page of an evaluation's predictions, or NotFoundError."""
-    page = EvaluationRepository(home.database).predictions(
-        evaluation_id, criteria, limit=limit, offset=offset
-    )
-    return PredictionList(data=page.data, pagination=pagination(limit, offset, len(page.data), page.total))
-
-
-def get_item(home: Home, evaluation_id: UUID, item_id: str) -> EvaluatedItem:
-    """One item of an evaluation, or NotFoundError."""
-    samples = EvaluationRepository(home.database).prediction(evaluation_id, item_id)
-    return EvaluatedItem(evaluation_id=evaluation_id, item_id=item_id, samples=samples)
 
 
 def delete_evaluation(home: Home, evaluation_id: UUID) -> None:

@@ -10,22 +10,21 @@ from tunix_rt.base.db.engine import reading, writing
 from tunix_rt.base.db.schema import baselines, evaluations, predictions
 from tunix_rt.base.db.statements import insert_new, insert_rows, stored_value
 from tunix_rt.base.errors import ConflictError, NotFoundError
-from tunix_rt.base.records import Record
+from tunix_rt.base.records import Record, pagination
 from tunix_rt.evaluation.types import (
     Evaluation,
     EvaluationFilter,
+    EvaluationList,
     EvaluationOrder,
-    EvaluationPage,
     Prediction,
     PredictionFilter,
-    PredictionPage,
+    PredictionList,
     summary_of,
 )
 from tunix_rt.models.types import EvaluationSummary
 
 
-def evaluation_conditions(criteria: EvaluationFilter) -> list[ColumnElement[bool]]:
-    """The WHERE conditions of the filters."""
+def _conditions(criteria: EvaluationFilter) -> list[ColumnElement[bool]]:
     columns = evaluations.c
     conditions = [
         columns[name] == value
@@ -44,41 +43,9 @@ def evaluation_conditions(criteria: EvaluationFilter) -> list[ColumnElement[bool
     return conditions
 
 
-def prediction_conditions(criteria: PredictionFilter) -> list[ColumnElement[bool]]:
-    """The WHERE conditions of the filters."""
-    conditions: list[ColumnElement[bool]] = [
-        predictions.c[name] == value
-        for name in ("verdict", "section", "category", "difficulty", "rule")
-        if (value := getattr(criteria, name)) is not None
-    ]
-    if criteria.text is not None:
-        conditions.append(predictions.c.searched.contains(criteria.text.lower(), autoescape=True))
-    return conditions
-
-
-def searched_text(prediction: Prediction) -> str:
-    """The text that `PredictionFilter.text` searches, without NUL, which PostgreSQL cannot store."""
-    parts = (prediction.prompt, prediction.expected_answer, prediction.generation.text or "")
-    return "\n".join(parts).lower().replace("\x00", " ")
-
-
 MIN_PREFIX_CHARS = 6
 _UUID_CHARS = 32
 _CHUNK = 500
-_EVALUATION_COLUMNS = (
-    "id",
-    "created_at",
-    "evalset",
-    "fingerprint",
-    "model_name",
-    "run_id",
-    "base_model",
-    "dataset",
-    "recipe",
-    "primary_score",
-    "summary",
-    "record",
-)
 _PREDICTION_COLUMNS = tuple(column.name for column in predictions.columns)
 _ORDERS = {
     "newest": (evaluations.c.created_at.desc(), evaluations.c.pk.desc()),
@@ -106,7 +73,13 @@ class EvaluationRepository:
         with writing(self._engine) as connection:
             pk = _insert_evaluation(connection, evaluation)
             if pk is None:
-                _require_equal(_record(connection, evaluation.evaluation_id), evaluation)
+                stored = _record(connection, evaluation.evaluation_id)
+                if stored is None or Evaluation.model_validate_json(stored) != evaluation:
+                    raise ConflictError(
+                        f"Another evaluation is stored under the id {evaluation.evaluation_id}.",
+                        next_step="Compare with the stored one: "
+                        f"tunix-rt eval show {evaluation.evaluation_id}",
+                    )
                 return False
             rows = [_prediction_row(pk, position, one) for position, one in enumerate(judged)]
             insert_rows(connection, predictions.name, _PREDICTION_COLUMNS, rows)
@@ -117,7 +90,7 @@ class EvaluationRepository:
         with reading(self._engine) as connection:
             record = _record(connection, evaluation_id)
         if record is None:
-            raise _not_found(evaluation_id)
+            raise evaluation_not_found(evaluation_id)
         return Evaluation.model_validate_json(record)
 
     def has(self, evaluation_id: UUID) -> bool:
@@ -127,14 +100,14 @@ class EvaluationRepository:
 
     def list(
         self, criteria: EvaluationFilter, *, limit: int, offset: int, order: EvaluationOrder = "newest"
-    ) -> EvaluationPage:
+    ) -> EvaluationList:
         """A page of evaluations with the total number of matches."""
-        chosen = select(evaluations.c.summary).where(*evaluation_conditions(criteria))
+        chosen = select(evaluations.c.summary).where(*_conditions(criteria))
         with reading(self._engine) as connection:
             total = _count(connection, chosen)
             page = chosen.order_by(*_ORDERS[order]).limit(limit).offset(offset)
             data = tuple(map(EvaluationSummary.model_validate_json, connection.execute(page).scalars()))
-        return EvaluationPage(data=data, total=total)
+        return EvaluationList(data=data, pagination=pagination(limit, offset, len(data), total))
 
     def newest_of_run(self, run_id: str, *, evalset: str | None = None) -> Evaluation | None:
         """The newest evaluation of a run, optionally on this eval set; None if there is none."""
@@ -157,15 +130,20 @@ class EvaluationRepository:
 
     def predictions(
         self, evaluation_id: UUID, criteria: PredictionFilter, *, limit: int, offset: int
-    ) -> PredictionPage:
+    ) -> PredictionList:
         """A page of predictions in the order of the eval set, with the total number of matches."""
-        chosen = _predictions_of(evaluation_id).where(*prediction_conditions(criteria))
+        chosen = _predictions_of(evaluation_id)
+        for name in ("verdict", "section", "category", "difficulty", "rule"):
+            if (value := getattr(criteria, name)) is not None:
+                chosen = chosen.where(predictions.c[name] == value)
+        if criteria.text is not None:
+            chosen = chosen.where(predictions.c.searched.contains(criteria.text.lower(), autoescape=True))
         with reading(self._engine) as connection:
             _require(connection, evaluation_id)
             total = _count(connection, chosen)
             page = chosen.order_by(predictions.c.position).limit(limit).offset(offset)
             data = tuple(map(Prediction.model_validate_json, connection.execute(page).scalars()))
-        return PredictionPage(data=data, total=total)
+        return PredictionList(data=data, pagination=pagination(limit, offset, len(data), total))
 
     def prediction(self, evaluation_id: UUID, item_id: str) -> tuple[Prediction, ...]:
         """Every sample of one item, or NotFoundError."""
@@ -203,33 +181,40 @@ class EvaluationRepository:
             chosen = select(evaluations.c.pk).where(evaluations.c.id == evaluation_id).with_for_update()
             pk = connection.execute(chosen).scalar_one_or_none()
             if pk is None:
-                raise _not_found(evaluation_id)
-            _require_no_baseline(connection, pk, evaluation_id)
+                raise evaluation_not_found(evaluation_id)
+            named = select(baselines.c.name).where(baselines.c.evaluation_pk == pk)
+            names = connection.execute(named.order_by(baselines.c.name)).scalars().all()
+            if names:
+                raise ConflictError(
+                    f"The evaluation {evaluation_id} is the baseline {', '.join(map(repr, names))}.",
+                    next_step=f"Remove the baseline first: tunix-rt baselines rm {names[0]}",
+                )
             connection.execute(delete(evaluations).where(evaluations.c.pk == pk))
 
 
 def _insert_evaluation(connection: Connection, evaluation: Evaluation) -> int | None:
     """The key of the new row; None if the id exists."""
     model = evaluation.model
-    row = (
-        evaluation.evaluation_id.hex,
-        stored_value(connection, evaluations.c.created_at, evaluation.created_at),
-        evaluation.evalset,
-        evaluation.fingerprint,
-        model.name,
-        model.run_id,
-        model.base_model,
-        model.dataset,
-        model.recipe,
-        evaluation.scores.primary_score,
-        _json(summary_of(evaluation)),
-        _json(evaluation),
-    )
-    added = insert_new(connection, evaluations, _EVALUATION_COLUMNS, [row])
+    row = {
+        "id": evaluation.evaluation_id.hex,
+        "created_at": stored_value(connection, evaluations.c.created_at, evaluation.created_at),
+        "evalset": evaluation.evalset,
+        "fingerprint": evaluation.fingerprint,
+        "model_name": model.name,
+        "run_id": model.run_id,
+        "base_model": model.base_model,
+        "dataset": model.dataset,
+        "recipe": model.recipe,
+        "primary_score": evaluation.scores.primary_score,
+        "summary": _json(summary_of(evaluation)),
+        "record": _json(evaluation),
+    }
+    added = insert_new(connection, evaluations, tuple(row), [tuple(row.values())])
     return added.get(evaluation.evaluation_id.hex)
 
 
 def _prediction_row(evaluation_pk: int, position: int, prediction: Prediction) -> tuple[Any, ...]:
+    searched = (prediction.prompt, prediction.expected_answer, prediction.generation.text or "")
     return (
         evaluation_pk,
         position,
@@ -240,7 +225,7 @@ def _prediction_row(evaluation_pk: int, position: int, prediction: Prediction) -
         prediction.category,
         prediction.difficulty,
         prediction.judgement.rule,
-        searched_text(prediction),
+        "\n".join(searched).lower().replace("\x00", " "),  # PostgreSQL cannot store NUL
         _json(prediction),
     )
 
@@ -255,14 +240,6 @@ def _record(connection: Connection, evaluation_id: UUID) -> str | None:
     return result.scalar_one_or_none()
 
 
-def _require_equal(record: str | None, evaluation: Evaluation) -> None:
-    if record is None or Evaluation.model_validate_json(record) != evaluation:
-        raise ConflictError(
-            f"Another evaluation is stored under the id {evaluation.evaluation_id}.",
-            next_step=f"Compare with the stored one: tunix-rt eval show {evaluation.evaluation_id}",
-        )
-
-
 def _predictions_of(evaluation_id: UUID) -> Select[Any]:
     joined = select(predictions.c.record).join(evaluations, evaluations.c.pk == predictions.c.evaluation_pk)
     return joined.where(evaluations.c.id == evaluation_id)
@@ -275,7 +252,7 @@ def _has(connection: Connection, evaluation_id: UUID) -> bool:
 
 def _require(connection: Connection, evaluation_id: UUID) -> None:
     if not _has(connection, evaluation_id):
-        raise _not_found(evaluation_id)
+        raise evaluation_not_found(evaluation_id)
 
 
 def _count(connection: Connection, chosen: Select[Any]) -> int:
@@ -283,17 +260,8 @@ def _count(connection: Connection, chosen: Select[Any]) -> int:
     return int(connection.execute(counted).scalar_one())
 
 
-def _require_no_baseline(connection: Connection, pk: int, evaluation_id: UUID) -> None:
-    named = select(baselines.c.name).where(baselines.c.evaluation_pk == pk).order_by(baselines.c.name)
-    names = connection.execute(named).scalars().all()
-    if names:
-        raise ConflictError(
-            f"The evaluation {evaluation_id} is the baseline {', '.join(map(repr, names))}.",
-            next_step=f"Remove the baseline first: tunix-rt baselines rm {names[0]}",
-        )
-
-
-def _not_found(evaluation_id: UUID) -> NotFoundError:
+def evaluation_not_found(evaluation_id: UUID) -> NotFoundError:
+    """The error for an unknown id."""
     return NotFoundError(
         f"There is no evaluation {evaluation_id}.",
         next_step="List the stored evaluations: tunix-rt eval list",

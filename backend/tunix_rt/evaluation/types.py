@@ -7,19 +7,18 @@ judgement    answer, rule, verdict, checked steps       computed from the text; 
 import hashlib
 import json
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal
 from uuid import UUID
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from tunix_rt.base.records import Count, Record, Text, Word, flat
+from tunix_rt.base.records import Count, Pagination, Record, Text, Word, flat
 from tunix_rt.datasets.types import CheckerName
 from tunix_rt.engines.types import Decoding, FailureCode
 from tunix_rt.models.types import EvaluatedModel, EvaluationSummary
 from tunix_rt.traces.types import DEFAULT_MARKUP, MarkupStyle
 
 ExtractionRule = Literal["answer-tag", "after-think", "boxed", "hash", "answer-phrase", "last-number"]
-EXTRACTION_RULES: tuple[ExtractionRule, ...] = get_args(ExtractionRule)
 
 RULE_OF_MARKUP: dict[MarkupStyle, ExtractionRule] = {
     "reasoning": "answer-tag",
@@ -59,6 +58,12 @@ def default_extraction(markup: MarkupStyle, *, is_lenient: bool = False) -> Extr
     return Extraction(rules=rules, lenient_rules=lenient)
 
 
+def json_hash(value: object) -> str:
+    """SHA-256 of a JSON value, independent of the order of its keys."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
 class Protocol(Record):
     """Everything besides the model that determines a score."""
 
@@ -77,8 +82,7 @@ class Protocol(Record):
     @property
     def fingerprint(self) -> str:
         """SHA-256 of the protocol: equal fingerprints mean comparable scores."""
-        text = json.dumps(self.to_json(), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-        return hashlib.sha256(text.encode("utf-8")).hexdigest()
+        return json_hash(self.to_json())
 
     def differences(self, other: "Protocol") -> tuple[str, ...]:
         """How two protocols differ, one line each: `decoding.temperature: 0.0 / 0.7`."""
@@ -88,7 +92,6 @@ class Protocol(Record):
 
 
 Verdict = Literal["correct", "wrong", "no-answer", "unscored"]
-VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 StepVerdict = Literal["confirmed", "broken", "unchecked"]
 
 
@@ -307,14 +310,10 @@ class EvaluationStart(Record):
 
     def differences(self, other: "EvaluationStart") -> tuple[str, ...]:
         """How the two differ, one line each; empty if one may resume the other."""
-        differences = list(self.protocol.differences(other.protocol))
-        for name, mine in self.model:
-            theirs = getattr(other.model, name)
-            if mine != theirs:
-                differences.append(f"model.{name}: {mine} / {theirs}")
-        if self.rescored_from != other.rescored_from:
-            differences.append(f"rescored_from: {self.rescored_from} / {other.rescored_from}")
-        return tuple(differences)
+        pairs = [(f"model.{name}", mine, getattr(other.model, name)) for name, mine in self.model]
+        pairs.append(("rescored_from", self.rescored_from, other.rescored_from))
+        changed = (f"{name}: {mine} / {theirs}" for name, mine, theirs in pairs if mine != theirs)
+        return (*self.protocol.differences(other.protocol), *changed)
 
 
 class FinishedBatch(Record):
@@ -420,18 +419,20 @@ class PredictionFilter(Record):
     """Part of the prompt, the expected answer or the completion, ignoring case."""
 
 
-class EvaluationPage(Record):
-    """A page of evaluations with the total."""
+class EvaluationList(BaseModel):
+    """A page of evaluations."""
 
+    model_config = ConfigDict(frozen=True)
     data: tuple[EvaluationSummary, ...]
-    total: Count
+    pagination: Pagination
 
 
-class PredictionPage(Record):
-    """A page of predictions with the total."""
+class PredictionList(BaseModel):
+    """A page of the predictions of an evaluation, in the order of the eval set."""
 
+    model_config = ConfigDict(frozen=True)
     data: tuple[Prediction, ...]
-    total: Count
+    pagination: Pagination
 
 
 def summary_of(evaluation: Evaluation) -> EvaluationSummary:

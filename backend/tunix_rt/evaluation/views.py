@@ -3,13 +3,11 @@
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 from tunix_rt.base.terminal.output import counted, print_table, printable, say
-from tunix_rt.engines.types import Decoding
 from tunix_rt.evaluation.predict import EvaluationProgress
 from tunix_rt.evaluation.scoring.evalset_report import EvalSetReport
 from tunix_rt.evaluation.types import Estimate, Evaluation, GroupScores, Prediction, Verdict
@@ -51,9 +49,7 @@ class EvaluationBar:
         self._bar.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._bar.stop()
 
     def show_line(self, text: str) -> None:
@@ -68,7 +64,10 @@ class EvaluationBar:
         """Show how many completions are done."""
         self.num_done = progress.num_done
         self._show("writing", progress.num_done, progress.num_total, str(progress))
-        if not self._console.is_terminal and self._is_due(progress):
+        now_s = time.monotonic()
+        is_due = progress.num_done == progress.num_total or now_s - self._last_line_s >= LINE_EVERY_S
+        if is_due and not self._console.is_terminal:
+            self._last_line_s = now_s
             self.show_line(str(progress))
 
     def _show(self, description: str, completed: float, total: float, figures: str) -> None:
@@ -80,13 +79,6 @@ class EvaluationBar:
             figures=figures,
             visible=True,
         )
-
-    def _is_due(self, progress: EvaluationProgress) -> bool:
-        now_s = time.monotonic()
-        is_due = progress.num_done == progress.num_total or now_s - self._last_line_s >= LINE_EVERY_S
-        if is_due:
-            self._last_line_s = now_s
-        return is_due
 
 
 def print_evaluation(
@@ -101,7 +93,20 @@ def print_evaluation(
     for code, count in scores.failures.items():
         say(f"{'unscored':<20} {count:,} x {code}")
     say("")
-    _print_groups("section", scores.by_section)
+    columns = ("section", "items", "accuracy", "95 %", "format", "steps right", "unscored")
+    rows = [
+        (
+            name,
+            group.num_items,
+            _percent(group.accuracy),
+            None if group.accuracy is None else f"{group.accuracy.low:.1%}–{group.accuracy.high:.1%}",
+            _percent(group.format_adherence),
+            _percent(group.step_correctness),
+            group.num_unscored,
+        )
+        for name, group in scores.by_section.items()
+    ]
+    print_table(columns, rows)
     _print_example("Example of a correct answer", predictions, ("correct",))
     _print_example("Example of a wrong answer", predictions, ("wrong", "no-answer"))
     say("")
@@ -112,20 +117,18 @@ def print_evaluation(
 
 
 def _how(evaluation: Evaluation) -> str:
+    """How the completions were generated, and how fast."""
     if evaluation.generation is None:
         return "external predictions"
+    decoding = evaluation.protocol.decoding
+    how = "greedy"
+    if decoding.temperature > 0:
+        how = (
+            f"{counted(decoding.num_samples, 'sample')} at temperature {decoding.temperature:g}, "
+            f"top-p {decoding.top_p:g}, seed {decoding.seed}"
+        )
     tokens_per_s = f"{evaluation.generation.tokens_per_s:,.0f} tokens/s"
-    return f"{_decoding(evaluation.protocol.decoding)}, {tokens_per_s}"
-
-
-def _decoding(decoding: Decoding) -> str:
-    if decoding.temperature == 0:
-        return f"greedy, at most {decoding.max_new_tokens} tokens"
-    samples = counted(decoding.num_samples, "sample")
-    return (
-        f"{samples} at temperature {decoding.temperature:g}, top-p {decoding.top_p:g}, "
-        f"seed {decoding.seed}, at most {decoding.max_new_tokens} tokens"
-    )
+    return f"{how}, at most {decoding.max_new_tokens} tokens, {tokens_per_s}"
 
 
 def _lines(scores: GroupScores) -> list[tuple[str, object]]:
@@ -152,23 +155,6 @@ def _lines(scores: GroupScores) -> list[tuple[str, object]]:
     return [(name, value) for name, value in named if value is not None]
 
 
-def _print_groups(what: str, groups: dict[str, GroupScores]) -> None:
-    columns = (what, "items", "accuracy", "95 %", "format", "steps right", "unscored")
-    rows = [
-        (
-            name,
-            group.num_items,
-            _percent(group.accuracy),
-            None if group.accuracy is None else f"{group.accuracy.low:.1%}–{group.accuracy.high:.1%}",
-            _percent(group.format_adherence),
-            _percent(group.step_correctness),
-            group.num_unscored,
-        )
-        for name, group in groups.items()
-    ]
-    print_table(columns, rows)
-
-
 def _percent(estimate: Estimate | None) -> str | None:
     return None if estimate is None else f"{estimate.value:.1%}"
 
@@ -189,20 +175,17 @@ def print_prediction(prediction: Prediction, *, is_whole: bool = True) -> None:
     say(f"  prompt    {_indented(prediction.prompt)}")
     say(f"  expected  {_indented(prediction.expected_answer)}")
     if generation.text is not None:
-        shown = generation.text if is_whole else _beginning(generation.text)
+        shown = generation.text
+        if not is_whole:  # an untrained model fills pages
+            lines = [line[:_MAX_EXAMPLE_COLUMNS] for line in shown.split("\n") if line.strip()]
+            more = ["[…]"] if len(lines) > _MAX_EXAMPLE_LINES else []
+            shown = "\n".join(lines[:_MAX_EXAMPLE_LINES] + more) or "(nothing but white space)"
         say(f"  written   {_indented(shown)}")
     rule = "" if judgement.rule is None else f", found by {judgement.rule}"
     say(f"  verdict   {judgement.verdict}: {_indented(judgement.explanation)}{rule}")
     for step in judgement.steps:
         if step.verdict != "unchecked":
             say(f"  {step.verdict:<9} {_indented(step.text)}")
-
-
-def _beginning(text: str) -> str:
-    """The first lines of a text: an untrained model fills pages."""
-    lines = [line[:_MAX_EXAMPLE_COLUMNS] for line in text.split("\n") if line.strip()]
-    more = ["[…]"] if len(lines) > _MAX_EXAMPLE_LINES else []
-    return "\n".join(lines[:_MAX_EXAMPLE_LINES] + more) or "(nothing but white space)"
 
 
 def _indented(text: str) -> str:

@@ -15,7 +15,7 @@ from tunix_rt.cli.main import app
 from tunix_rt.evaluation.comparison.gate import (
     GateBaseline,
     RuleChanges,
-    gate_evaluation,
+    check_gate,
     named_baseline,
     newest_successor,
     set_baseline,
@@ -175,8 +175,8 @@ def test_baselines_and_gates_work_on_every_database(store: Home) -> None:
     set_baseline(store, "main", base, GateRule(protected_items=("item-9",)))
     chosen = named_baseline(store, "main")
     assert chosen == GateBaseline("main", base, GateRule(protected_items=("item-9",)))
-    verdict = gate_evaluation(store, other, chosen)
+    verdict = check_gate(store, other, chosen)
     assert [reason.split(" of ")[0] for reason in verdict.reasons] == ["significant loss"]
-    lenient = gate_evaluation(store, other, chosen, RuleChanges(alpha=0.001, protected_items=("item-8",)))
+    lenient = check_gate(store, other, chosen, RuleChanges(alpha=0.001, protected_items=("item-8",)))
     assert lenient.passed
     assert lenient.rule.protected_items == ("item-9", "item-8")

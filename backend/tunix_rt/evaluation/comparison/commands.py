@@ -22,7 +22,7 @@ from tunix_rt.evaluation.comparison.gate import (
 )
 from tunix_rt.evaluation.comparison.leaderboard import show_leaderboard
 from tunix_rt.evaluation.comparison.store import BaselineRepository, GateCheckRepository
-from tunix_rt.evaluation.comparison.types import Baseline, Comparison, GateCheck, GateRule
+from tunix_rt.evaluation.comparison.types import GateRule
 from tunix_rt.evaluation.comparison.views import (
     markdown,
     print_comparison,
@@ -34,7 +34,7 @@ from tunix_rt.evaluation.comparison.views import (
 )
 from tunix_rt.evaluation.service import find_evaluation
 from tunix_rt.evaluation.store import EvaluationRepository
-from tunix_rt.evaluation.types import Evaluation, EvaluationFilter
+from tunix_rt.evaluation.types import EvaluationFilter
 
 Protect = Annotated[
     list[str] | None,
@@ -54,8 +54,6 @@ MaxUnscored = Annotated[
     ),
 ]
 
-_KINDS = ("section", "category", "item")
-
 
 def rule_changes(
     protect: Sequence[str] | None, alpha: float | None, max_unscored: float | None
@@ -68,7 +66,7 @@ def rule_changes(
     named: defaultdict[str, list[str]] = defaultdict(list)
     for pair in protect or ():
         kind, is_pair, name = pair.partition("=")
-        if kind not in _KINDS or not is_pair or not name:
+        if kind not in ("section", "category", "item") or not is_pair or not name:
             raise InvalidInputError(
                 f"--protect {pair!r} is invalid.",
                 next_step="Write --protect section=core, --protect category=money or --protect item=ID.",
@@ -83,21 +81,19 @@ def rule_changes(
     )
 
 
-_ID_CHARS = 8
-_TIME = "%Y-%m-%d %H:%M"
-
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the baseline, e.g. main.")]
-Reference = Annotated[
-    str,
-    typer.Argument(metavar="EVALUATION", help="Id, its first 6 characters, run id or evaluation directory."),
-]
 HistoryName = Annotated[str | None, typer.Argument(metavar="[NAME]", help="Only this baseline.")]
 HistoryLimit = Annotated[int, typer.Option(min=1, help="Rows to show.")]
 
 
 def set_(
     name: Name,
-    evaluation: Reference,
+    evaluation: Annotated[
+        str,
+        typer.Argument(
+            metavar="EVALUATION", help="Id, its first 6 characters, run id or evaluation directory."
+        ),
+    ],
     protect: Protect = None,
     alpha: Alpha = None,
     max_unscored: MaxUnscored = None,
@@ -123,26 +119,24 @@ def list_(as_json: JsonFlag = False) -> None:
         if as_json:
             print_json({"data": [baseline.to_json() for baseline in found]})
             return
-        rows = [
-            _row(baseline, EvaluationRepository(home.database).get(baseline.evaluation_id))
-            for baseline in found
-        ]
+        repository = EvaluationRepository(home.database)
+        evaluated = [(baseline, repository.get(baseline.evaluation_id)) for baseline in found]
+    rows = [
+        (
+            baseline.name,
+            evaluation.model.name,
+            evaluation.evalset,
+            str(baseline.evaluation_id)[:8],
+            f"{baseline.rule.alpha:g}",
+            f"{baseline.rule.max_unscored:.1%}",
+            protected_text(baseline.rule),
+        )
+        for baseline, evaluation in evaluated
+    ]
     if not rows:
         say("There are no baselines yet. Create one: tunix-rt baselines set NAME EVALUATION")
         return
     print_table(("name", "model", "eval set", "evaluation", "alpha", "unscored", "protected"), rows)
-
-
-def _row(baseline: Baseline, evaluation: Evaluation) -> tuple[object, ...]:
-    return (
-        baseline.name,
-        evaluation.model.name,
-        evaluation.evalset,
-        str(baseline.evaluation_id)[:_ID_CHARS],
-        f"{baseline.rule.alpha:g}",
-        f"{baseline.rule.max_unscored:.1%}",
-        protected_text(baseline.rule),
-    )
 
 
 def history(name: HistoryName = None, limit: HistoryLimit = 20, as_json: JsonFlag = False) -> None:
@@ -150,26 +144,20 @@ def history(name: HistoryName = None, limit: HistoryLimit = 20, as_json: JsonFla
     with opened_home() as home:
         page = GateCheckRepository(home.database).list(name, limit=limit, offset=0)
     if as_json:
-        print_json({"data": [check.to_json() for check in page.data], "total": page.total})
+        print_json({"data": [check.to_json() for check in page.data], "total": page.pagination.total})
     elif not page.data:
         say("No verdict yet. Run the gate: tunix-rt gate EVALUATION --baseline NAME")
     else:
         columns = ("checked (UTC)", "baseline", "verdict", "model", "lost", "gained", "p", "why")
-        print_table(columns, [_verdict_row(check) for check in page.data])
-
-
-def _verdict_row(check: GateCheck) -> tuple[object, ...]:
-    overall = check.overall
-    return (
-        check.checked_at.strftime(_TIME),
-        check.baseline_name,
-        "pass" if check.passed else "FAIL",
-        check.model_name,
-        None if overall is None else overall.num_lost,
-        None if overall is None else overall.num_gained,
-        None if overall is None else f"{overall.p_value:.3g}",
-        "; ".join(check.reasons),
-    )
+        rows = []
+        for check in page.data:
+            changes: tuple[object, ...] = (None, None, None)
+            if (overall := check.overall) is not None:
+                changes = (overall.num_lost, overall.num_gained, f"{overall.p_value:.3g}")
+            time, verdict = f"{check.checked_at:%Y-%m-%d %H:%M}", "pass" if check.passed else "FAIL"
+            why = "; ".join(check.reasons)
+            rows.append((time, check.baseline_name, verdict, check.model_name, *changes, why))
+        print_table(columns, rows)
 
 
 def remove(name: Name, as_json: JsonFlag = False) -> None:
@@ -181,30 +169,28 @@ def remove(name: Name, as_json: JsonFlag = False) -> None:
 
 NUM_FLIPS_SHOWN = 5
 
-Base = Annotated[
-    str,
-    typer.Argument(metavar="A", help="The base: id, its first 6 characters, run id or evaluation directory."),
-]
-Other = Annotated[str, typer.Argument(metavar="B", help="The evaluation to compare with A; same forms as A.")]
-AllowDifferent = Annotated[
-    bool,
-    typer.Option(
-        "--allow-different-protocols", help="Compare the shared questions even if the protocols differ."
-    ),
-]
-Section = Annotated[str | None, typer.Option(help="Only this section and its changed items.")]
-Flips = Annotated[
-    int | None,
-    typer.Option(min=0, help=f"Changed items to show. Default: {NUM_FLIPS_SHOWN}; all with --json."),
-]
-
 
 def compare(
-    base: Base,
-    other: Other,
-    allow_different_protocols: AllowDifferent = False,
-    section: Section = None,
-    flips: Flips = None,
+    base: Annotated[
+        str,
+        typer.Argument(
+            metavar="A", help="The base: id, its first 6 characters, run id or evaluation directory."
+        ),
+    ],
+    other: Annotated[
+        str, typer.Argument(metavar="B", help="The evaluation to compare with A; same forms as A.")
+    ],
+    allow_different_protocols: Annotated[
+        bool,
+        typer.Option(
+            "--allow-different-protocols", help="Compare the shared questions even if the protocols differ."
+        ),
+    ] = False,
+    section: Annotated[str | None, typer.Option(help="Only this section and its changed items.")] = None,
+    flips: Annotated[
+        int | None,
+        typer.Option(min=0, help=f"Changed items to show. Default: {NUM_FLIPS_SHOWN}; all with --json."),
+    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Show what B lost and gained against A, with both completions and a significance test."""
@@ -212,7 +198,14 @@ def compare(
         evaluations = find_evaluation(home, base), find_evaluation(home, other)
         found = compare_evaluations(home, *evaluations, allow_different_protocols=allow_different_protocols)
     if section is not None:
-        found = _only_section(found, section)
+        if section not in found.by_section:
+            raise InvalidInputError(
+                f"No item of the section {section!r} is scored in both.",
+                next_step=did_you_mean(section, found.by_section),
+            )
+        flips_of_section = tuple(flip for flip in found.flips if flip.section == section)
+        by_section = {section: found.by_section[section]}
+        found = found.model_copy(update={"by_section": by_section, "flips": flips_of_section})
     if as_json:
         print_json(found.model_copy(update={"flips": found.flips[:flips]}).to_json())
     else:
@@ -220,42 +213,25 @@ def compare(
         print_flips(found.flips, NUM_FLIPS_SHOWN if flips is None else flips)
 
 
-def _only_section(found: Comparison, section: str) -> Comparison:
-    if section not in found.by_section:
-        raise InvalidInputError(
-            f"No item of the section {section!r} is scored in both.",
-            next_step=did_you_mean(section, found.by_section),
-        )
-    return found.model_copy(
-        update={
-            "by_section": {section: found.by_section[section]},
-            "flips": tuple(flip for flip in found.flips if flip.section == section),
-        }
-    )
-
-
-EvaluationReference = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="[EVALUATION]",
-        help="Id, its first 6 characters, run id or directory. Default: the newest of the same eval set.",
-    ),
-]
-BaselineName = Annotated[
-    str, typer.Option("--baseline", metavar="NAME|DIR", help="Named baseline, or an evaluation directory.")
-]
-GateFlips = Annotated[int, typer.Option(min=0, help="Lost items to show, with both completions.")]
-Markdown = Annotated[bool, typer.Option("--markdown", help="Print Markdown for a pull request comment.")]
-
-
 def gate(
-    baseline: BaselineName,
-    evaluation: EvaluationReference = None,
+    baseline: Annotated[
+        str,
+        typer.Option("--baseline", metavar="NAME|DIR", help="Named baseline, or an evaluation directory."),
+    ],
+    evaluation: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[EVALUATION]",
+            help="Id, its first 6 characters, run id or directory. Default: the newest of the same eval set.",
+        ),
+    ] = None,
     protect: Protect = None,
     alpha: Alpha = None,
     max_unscored: MaxUnscored = None,
-    flips: GateFlips = 5,
-    as_markdown: Markdown = False,
+    flips: Annotated[int, typer.Option(min=0, help="Lost items to show, with both completions.")] = 5,
+    as_markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print Markdown for a pull request comment.")
+    ] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Check an evaluation against a baseline. Exit 1: it fails; 2: the two cannot be compared.
@@ -282,44 +258,32 @@ def gate(
         raise typer.Exit(1)
 
 
-Dataset = Annotated[str | None, typer.Option(help="Only runs that were trained on this dataset.")]
-Model = Annotated[str | None, typer.Option(help="Part of the name of the model or of its base.")]
-RecipeName = Annotated[str | None, typer.Option("--recipe", help="Part of the name of the recipe.")]
-EvalSetName = Annotated[str | None, typer.Option("--eval-set", help="Name of the eval set.")]
-DateFrom = Annotated[
-    str | None, typer.Option("--from", metavar="DATE", help="Not before this date or time, in UTC.")
-]
-DateTo = Annotated[
-    str | None, typer.Option("--to", metavar="DATE", help="Not after this date or time, in UTC.")
-]
-All = Annotated[bool, typer.Option("--all", help="Every evaluation, not only the newest of each model.")]
-
-
 def leaderboard(
-    dataset: Dataset = None,
-    model: Model = None,
-    recipe: RecipeName = None,
-    evalset: EvalSetName = None,
-    date_from: DateFrom = None,
-    date_to: DateTo = None,
-    shows_all: All = False,
+    dataset: Annotated[str | None, typer.Option(help="Only runs that were trained on this dataset.")] = None,
+    model: Annotated[str | None, typer.Option(help="Part of the name of the model or of its base.")] = None,
+    recipe: Annotated[str | None, typer.Option("--recipe", help="Part of the name of the recipe.")] = None,
+    evalset: Annotated[str | None, typer.Option("--eval-set", help="Name of the eval set.")] = None,
+    date_from: Annotated[
+        str | None, typer.Option("--from", metavar="DATE", help="Not before this date or time, in UTC.")
+    ] = None,
+    date_to: Annotated[
+        str | None, typer.Option("--to", metavar="DATE", help="Not after this date or time, in UTC.")
+    ] = None,
+    shows_all: Annotated[
+        bool, typer.Option("--all", help="Every evaluation, not only the newest of each model.")
+    ] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Rank models with the same protocol; models whose intervals overlap share a rank."""
-    criteria = _filter(
-        dataset=dataset, model=model, recipe=recipe, evalset=evalset, date_from=date_from, date_to=date_to
-    )
-    with opened_home() as home:
-        board = show_leaderboard(home, criteria, shows_all=shows_all)
-    print_json(board.to_json()) if as_json else print_leaderboard(board)
-
-
-def _filter(**values: str | None) -> EvaluationFilter:
+    values = {"dataset": dataset, "model": model, "recipe": recipe, "evalset": evalset}
     try:
-        return EvaluationFilter.model_validate(values)
+        criteria = EvaluationFilter.model_validate(values | {"date_from": date_from, "date_to": date_to})
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]
         name = str(problem["loc"][0]).removeprefix("date_").replace("evalset", "eval-set")
         raise InvalidInputError(
             f"--{name} is invalid: {problem['msg']}.", next_step="Write the date as 2026-01-31."
         ) from error
+    with opened_home() as home:
+        board = show_leaderboard(home, criteria, shows_all=shows_all)
+    print_json(board.to_json()) if as_json else print_leaderboard(board)

@@ -67,7 +67,8 @@ def compare(
             next_step="Evaluate both with the same protocol, or add --allow-different-protocols.",
         )
     base_items, other_items = by_item(base.predictions), by_item(other.predictions)
-    pairs = _pairs(base_items, other_items)
+    shared = [_Pair(samples, other_items[key]) for key, samples in base_items.items() if key in other_items]
+    pairs = [pair for pair in shared if _question(pair.base) == _question(pair.other)]
     if not pairs:
         raise ConflictError(
             "The two evaluations share no item with the same question and expected answer.",
@@ -89,12 +90,6 @@ def compare(
         by_section=_by_section(pairs),
         flips=_flips(pairs),
     )
-
-
-def _pairs(base: dict[str, ItemSamples], other: dict[str, ItemSamples]) -> list[_Pair]:
-    """Items with the same id, question and expected answer, in the order of the base."""
-    shared = [_Pair(samples, other[item_id]) for item_id, samples in base.items() if item_id in other]
-    return [pair for pair in shared if _question(pair.base) == _question(pair.other)]
 
 
 def _question(samples: ItemSamples) -> tuple[str, str]:
@@ -135,25 +130,20 @@ def _paired_difference(pairs: Sequence[_Pair]) -> PairedDifference | None:
 
 def _flips(pairs: Sequence[_Pair]) -> tuple[Flip, ...]:
     return tuple(
-        _flip(pair, direction)
+        Flip(
+            item_id=pair.item.item_id,
+            direction=direction,
+            section=pair.item.section,
+            category=pair.item.category,
+            difficulty=pair.item.difficulty,
+            prompt=pair.item.prompt,
+            expected_answer=pair.item.expected_answer,
+            base=_side(pair.base, shows_right=direction != "gained"),
+            other=_side(pair.other, shows_right=direction == "gained"),
+        )
         for direction in get_args(FlipDirection)
         for pair in pairs
         if pair.direction == direction
-    )
-
-
-def _flip(pair: _Pair, direction: FlipDirection) -> Flip:
-    item = pair.item
-    return Flip(
-        item_id=item.item_id,
-        direction=direction,
-        section=item.section,
-        category=item.category,
-        difficulty=item.difficulty,
-        prompt=item.prompt,
-        expected_answer=item.expected_answer,
-        base=_side(pair.base, shows_right=direction != "gained"),
-        other=_side(pair.other, shows_right=direction == "gained"),
     )
 
 
@@ -178,11 +168,8 @@ def compare_evaluations(
     Raises:
         ConflictError: Their protocols differ, or they share no item.
     """
-    return compare(
-        load_scored(home, base),
-        load_scored(home, other),
-        allow_different_protocols=allow_different_protocols,
-    )
+    scored = load_scored(home, base), load_scored(home, other)
+    return compare(*scored, allow_different_protocols=allow_different_protocols)
 
 
 def load_scored(home: Home, evaluation: Evaluation) -> ScoredEvaluation:

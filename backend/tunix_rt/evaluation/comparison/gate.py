@@ -19,7 +19,6 @@ from tunix_rt.evaluation.comparison.types import (
     GateCheck,
     GateRule,
     GateVerdict,
-    PairedDifference,
 )
 from tunix_rt.evaluation.service import find_evaluation, get_evaluation, load_predictions
 from tunix_rt.evaluation.store import EvaluationRepository
@@ -27,7 +26,6 @@ from tunix_rt.evaluation.types import Evaluation, EvaluationFilter, Prediction
 
 _MAX_NAMED = 5
 _MAX_LISTED = 20
-_RIGHT_FROM = 0.5
 
 
 @dataclass(frozen=True)
@@ -70,26 +68,16 @@ def require_known_names(rule: GateRule, predictions: Sequence[Prediction]) -> No
     ):
         for name in protected:
             if name not in known:
+                next_step = f"It has {len(known):,} of them: tunix-rt eval items shows them."
+                if len(known) <= _MAX_LISTED or get_close_matches(name, known, n=1):
+                    next_step = did_you_mean(name, known)
                 raise InvalidInputError(
-                    f"The baseline has no {kind} {name!r} to protect.", next_step=_hint(name, known)
+                    f"The baseline has no {kind} {name!r} to protect.", next_step=next_step
                 )
 
 
-def _hint(name: str, known: set[str]) -> str:
-    close = get_close_matches(name, known, n=1)
-    if close or len(known) <= _MAX_LISTED:
-        return did_you_mean(name, known)
-    return f"It has {len(known):,} of them: tunix-rt eval items shows them."
-
-
 def gate(baseline: str, rule: GateRule, comparison: Comparison) -> GateVerdict:
-    """Apply a rule to a comparison of the baseline with a new evaluation.
-
-    Args:
-        baseline: Its name, for the verdict.
-        rule: What the new evaluation must not do.
-        comparison: The baseline is the base.
-    """
+    """Apply the rule of the named baseline to its comparison, as the base, with a new evaluation."""
     reasons = tuple(_reasons(rule, comparison))
     return GateVerdict(
         passed=not reasons, reasons=reasons, baseline=baseline, rule=rule, comparison=comparison
@@ -99,14 +87,18 @@ def gate(baseline: str, rule: GateRule, comparison: Comparison) -> GateVerdict:
 def _reasons(rule: GateRule, comparison: Comparison) -> Iterator[str]:
     if comparison.overall is None:
         yield "no item is scored in both evaluations"
-    elif is_significant_loss(comparison.overall, rule.alpha):
-        overall = comparison.overall
+    elif (overall := comparison.overall).difference < 0 and overall.p_value < rule.alpha:
         yield (
             f"significant loss of {-overall.difference * 100:.1f} points: {overall.base:.1%} -> "
             f"{overall.other:.1%}, {overall.num_lost} lost and {overall.num_gained} gained of {overall.n}, "
             f"p = {overall.p_value:.2g} < {rule.alpha:g}"
         )
-    lost = [flip for flip in comparison.flips if is_protected(flip, rule) and _is_no_longer_right(flip)]
+    # At least half of the samples were correct, and fewer are now.
+    lost = [
+        flip
+        for flip in comparison.flips
+        if is_protected(flip, rule) and (flip.other.share_right or 0) < 0.5 <= (flip.base.share_right or 0)
+    ]
     if lost:
         items = "1 protected item is" if len(lost) == 1 else f"{len(lost)} protected items are"
         more = f" and {len(lost) - _MAX_NAMED} more" if len(lost) > _MAX_NAMED else ""
@@ -119,11 +111,6 @@ def _reasons(rule: GateRule, comparison: Comparison) -> Iterator[str]:
         )
 
 
-def is_significant_loss(found: PairedDifference, alpha: float) -> bool:
-    """Whether accuracy dropped, significantly at level `alpha`."""
-    return found.difference < 0 and found.p_value < alpha
-
-
 def is_protected(flip: Flip, rule: GateRule) -> bool:
     """Whether the rule protects the item."""
     return (
@@ -131,12 +118,6 @@ def is_protected(flip: Flip, rule: GateRule) -> bool:
         or flip.category in rule.protected_categories
         or flip.item_id in rule.protected_items
     )
-
-
-def _is_no_longer_right(flip: Flip) -> bool:
-    """At least half of the samples were correct, and fewer are now."""
-    before, after = flip.base.share_right or 0.0, flip.other.share_right or 0.0
-    return after < _RIGHT_FROM <= before
 
 
 @dataclass(frozen=True)
@@ -209,8 +190,21 @@ def newest_successor(home: Home, baseline: Evaluation) -> Evaluation:
 def check_gate(
     home: Home, evaluation: Evaluation, baseline: GateBaseline, changes: RuleChanges | None = None
 ) -> GateVerdict:
-    """The verdict of `gate_evaluation`, added to the history of a stored baseline."""
-    verdict = gate_evaluation(home, evaluation, baseline, changes)
+    """Whether the evaluation passes the rule of the baseline; stored in the history of a stored baseline.
+
+    Raises:
+        ConflictError: The protocols differ, so there is no verdict.
+        InvalidInputError: It is the baseline itself, or the rule protects something that the baseline lacks.
+    """
+    if evaluation.evaluation_id == baseline.evaluation.evaluation_id:
+        raise InvalidInputError(
+            f"The evaluation {evaluation.evaluation_id} is the baseline itself: it would always pass.",
+            next_step="Name the evaluation of the new model.",
+        )
+    base = load_scored(home, baseline.evaluation)
+    rule = changed_rule(baseline.rule, changes or RuleChanges())
+    require_known_names(rule, base.predictions)
+    verdict = gate(baseline.name, rule, compare(base, load_scored(home, evaluation)))
     if baseline.is_stored:
         check = GateCheck(
             checked_at=datetime.now(UTC),
@@ -227,23 +221,3 @@ def check_gate(
         )
         GateCheckRepository(home.database).add(check)
     return verdict
-
-
-def gate_evaluation(
-    home: Home, evaluation: Evaluation, baseline: GateBaseline, changes: RuleChanges | None = None
-) -> GateVerdict:
-    """Whether the evaluation passes the rule of the baseline.
-
-    Raises:
-        ConflictError: The protocols differ, so there is no verdict.
-        InvalidInputError: It is the baseline itself, or the rule protects something that the baseline lacks.
-    """
-    if evaluation.evaluation_id == baseline.evaluation.evaluation_id:
-        raise InvalidInputError(
-            f"The evaluation {evaluation.evaluation_id} is the baseline itself: it would always pass.",
-            next_step="Name the evaluation of the new model.",
-        )
-    base = load_scored(home, baseline.evaluation)
-    rule = changed_rule(baseline.rule, changes or RuleChanges())
-    require_known_names(rule, base.predictions)
-    return gate(baseline.name, rule, compare(base, load_scored(home, evaluation)))

@@ -8,16 +8,15 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from tunix_rt.base.errors import ConflictError, NotFoundError
 from tunix_rt.base.home import Home
-from tunix_rt.base.records import Pagination, Record, Word, pagination
+from tunix_rt.base.records import Record, Word
 from tunix_rt.engines.training.types import RUN_ID_PATTERN
 from tunix_rt.evaluation.comparison import gate
-from tunix_rt.evaluation.comparison.store import BaselineRepository, GateCheckRepository
-from tunix_rt.evaluation.comparison.types import Baseline, GateCheck, GateRule, GateVerdict
+from tunix_rt.evaluation.comparison.store import BaselineRepository
+from tunix_rt.evaluation.comparison.types import BASELINE_PATTERN, Baseline, GateRule, GateVerdict
 from tunix_rt.evaluation.service import get_evaluation
 from tunix_rt.evaluation.store import EvaluationRepository
 from tunix_rt.evaluation.types import Evaluation
 
-BASELINE_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"
 Metric = Literal["primary_score"]
 
 
@@ -99,14 +98,6 @@ class RegressionCheck(Record):
     gate: GateVerdict
 
 
-class GateCheckList(BaseModel):
-    """A page of gate verdicts, newest first."""
-
-    model_config = ConfigDict(frozen=True)
-    data: tuple[GateCheck, ...]
-    pagination: Pagination
-
-
 def set_baseline(home: Home, request: NewBaseline) -> StoredBaseline:
     """Name an evaluation as a baseline, replacing any baseline of that name.
 
@@ -118,21 +109,18 @@ def set_baseline(home: Home, request: NewBaseline) -> StoredBaseline:
     evaluation = _find(home, request, evalset=request.eval_set)
     _require_same("eval set", request.eval_set, evaluation.evalset)
     _require_same("dataset", request.dataset_key, evaluation.model.dataset)
-    return _stored(gate.set_baseline(home, request.name, evaluation, request.rule), evaluation)
+    return _stored(home, gate.set_baseline(home, request.name, evaluation, request.rule))
 
 
 def get_baseline(home: Home, name: str) -> StoredBaseline:
     """The baseline of this name, or NotFoundError."""
-    baseline = BaselineRepository(home.database).get(name)
-    return _stored(baseline, EvaluationRepository(home.database).get(baseline.evaluation_id))
+    return _stored(home, BaselineRepository(home.database).get(name))
 
 
 def list_baselines(home: Home) -> BaselineList:
     """Every baseline, by name."""
     found = BaselineRepository(home.database).list()
-    return BaselineList(
-        data=tuple(_stored(one, EvaluationRepository(home.database).get(one.evaluation_id)) for one in found)
-    )
+    return BaselineList(data=tuple(_stored(home, baseline) for baseline in found))
 
 
 def check_regression(home: Home, request: RegressionRequest) -> RegressionCheck:
@@ -142,20 +130,10 @@ def check_regression(home: Home, request: RegressionRequest) -> RegressionCheck:
         NotFoundError: there is no such evaluation or baseline.
         ConflictError: the two protocols differ, so the scores are not comparable.
     """
-    baseline = BaselineRepository(home.database).get(request.baseline_name)
-    before = EvaluationRepository(home.database).get(baseline.evaluation_id)
+    baseline = gate.named_baseline(home, request.baseline_name)
+    before = baseline.evaluation
     after = _find(home, request, evalset=before.evalset)
-    chosen = gate.GateBaseline(baseline.name, before, baseline.rule)
-    return _check(before, after, gate.check_gate(home, after, chosen))
-
-
-def list_checks(home: Home, baseline: str | None, *, limit: int, offset: int) -> GateCheckList:
-    """A page of the verdicts, of one baseline or of all."""
-    page = GateCheckRepository(home.database).list(baseline, limit=limit, offset=offset)
-    return GateCheckList(data=page.data, pagination=pagination(limit, offset, len(page.data), page.total))
-
-
-def _check(before: Evaluation, after: Evaluation, verdict: GateVerdict) -> RegressionCheck:
+    verdict = gate.check_gate(home, after, baseline)
     base, current = before.scores.primary_score, after.scores.primary_score
     delta = None if base is None or current is None else current - base
     return RegressionCheck(
@@ -196,7 +174,8 @@ def _require_same(what: str, expected: str | None, actual: str | None) -> None:
         )
 
 
-def _stored(baseline: Baseline, evaluation: Evaluation) -> StoredBaseline:
+def _stored(home: Home, baseline: Baseline) -> StoredBaseline:
+    evaluation = EvaluationRepository(home.database).get(baseline.evaluation_id)
     return StoredBaseline(
         name=baseline.name,
         evaluation_id=baseline.evaluation_id,

@@ -1,15 +1,16 @@
 """SQL: baselines and gate checks."""
 
 from typing import Any
-from uuid import UUID
 
-from sqlalchemy import Connection, Engine, Row, Select, delete, func, insert, select, true
+from sqlalchemy import Engine, Row, Select, delete, func, insert, select, true
 from sqlalchemy.dialects import postgresql, sqlite
 
 from tunix_rt.base.db.engine import reading, writing
 from tunix_rt.base.db.schema import baselines, evaluations, gate_checks
 from tunix_rt.base.errors import NotFoundError, did_you_mean
-from tunix_rt.evaluation.comparison.types import Baseline, GateCheck, GateCheckPage, GateRule
+from tunix_rt.base.records import pagination
+from tunix_rt.evaluation.comparison.types import Baseline, GateCheck, GateCheckList, GateRule
+from tunix_rt.evaluation.store import evaluation_not_found
 
 
 class BaselineRepository:
@@ -20,14 +21,22 @@ class BaselineRepository:
 
     def put(self, baseline: Baseline) -> None:
         """Store a baseline, replacing any of that name; NotFoundError for an unknown evaluation."""
+        chosen = select(evaluations.c.pk).where(evaluations.c.id == baseline.evaluation_id)
         with writing(self._engine) as connection:
+            # Locked, so that the evaluation cannot be deleted in the meantime.
+            pk = connection.execute(chosen.with_for_update(key_share=True, read=True)).scalar_one_or_none()
+            if pk is None:
+                raise evaluation_not_found(baseline.evaluation_id)
             values = {
-                "evaluation_pk": _locked_pk(connection, baseline.evaluation_id),
+                "evaluation_pk": pk,
                 "created_at": baseline.created_at,
                 "rule": baseline.rule.model_dump_json(),
             }
-            insert = _insert(connection).values(name=baseline.name, **values)
-            connection.execute(insert.on_conflict_do_update(index_elements=["name"], set_=values))
+            dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
+            row: sqlite.Insert | postgresql.Insert = dialect.insert(baselines).values(
+                name=baseline.name, **values
+            )
+            connection.execute(row.on_conflict_do_update(index_elements=["name"], set_=values))
 
     def get(self, name: str) -> Baseline:
         """The baseline of this name, or NotFoundError with similar names."""
@@ -55,11 +64,6 @@ class BaselineRepository:
         return NotFoundError(f"There is no baseline {name!r}.", next_step=hint)
 
 
-def _insert(connection: Connection) -> sqlite.Insert | postgresql.Insert:
-    is_sqlite = connection.dialect.name == "sqlite"
-    return sqlite.insert(baselines) if is_sqlite else postgresql.insert(baselines)
-
-
 def _stored() -> Select[Any]:
     columns = (baselines.c.name, baselines.c.created_at, baselines.c.rule, evaluations.c.id)
     return select(*columns).join(evaluations, evaluations.c.pk == baselines.c.evaluation_pk)
@@ -72,17 +76,6 @@ def _baseline(row: Row[Any]) -> Baseline:
         rule=GateRule.model_validate_json(row.rule),
         created_at=row.created_at,
     )
-
-
-def _locked_pk(connection: Connection, evaluation_id: UUID) -> int:
-    chosen = select(evaluations.c.pk).where(evaluations.c.id == evaluation_id)
-    pk = connection.execute(chosen.with_for_update(key_share=True, read=True)).scalar_one_or_none()
-    if pk is None:
-        raise NotFoundError(
-            f"There is no evaluation {evaluation_id}.",
-            next_step="List the stored evaluations: tunix-rt eval list",
-        )
-    return int(pk)
 
 
 class GateCheckRepository:
@@ -101,7 +94,7 @@ class GateCheckRepository:
         with writing(self._engine) as connection:
             connection.execute(insert(gate_checks).values(**values))
 
-    def list(self, baseline: str | None = None, *, limit: int, offset: int) -> GateCheckPage:
+    def list(self, baseline: str | None = None, *, limit: int, offset: int) -> GateCheckList:
         """A page of verdicts, newest first, with the total; `None` means all baselines."""
         matches = true() if baseline is None else gate_checks.c.baseline == baseline
         newest = (gate_checks.c.checked_at.desc(), gate_checks.c.pk.desc())
@@ -110,5 +103,5 @@ class GateCheckRepository:
             total = connection.execute(
                 select(func.count()).select_from(gate_checks).where(matches)
             ).scalar_one()
-            records = connection.execute(chosen).scalars().all()
-        return GateCheckPage(data=tuple(map(GateCheck.model_validate_json, records)), total=total)
+            data = tuple(map(GateCheck.model_validate_json, connection.execute(chosen).scalars()))
+        return GateCheckList(data=data, pagination=pagination(limit, offset, len(data), total))

@@ -4,9 +4,9 @@ from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 
-from tunix_rt.base.records import Count, Record
+from tunix_rt.base.records import Count, Pagination, Record
 from tunix_rt.evaluation.types import ExtractionRule, Verdict
 from tunix_rt.models.types import EvaluationSummary
 
@@ -107,10 +107,13 @@ class GateRule(Record):
     """Largest share of items with an unscored sample: failures must not hide losses."""
 
 
+BASELINE_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"
+
+
 class Baseline(Record):
     """A named evaluation with its rule."""
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")]
+    name: Annotated[str, Field(pattern=BASELINE_PATTERN)]
     evaluation_id: UUID
     rule: GateRule = GateRule()
     created_at: datetime
@@ -147,11 +150,12 @@ class GateCheck(Record):
     """Left out where no item is scored in both."""
 
 
-class GateCheckPage(Record):
-    """A page of verdicts with the total."""
+class GateCheckList(BaseModel):
+    """A page of gate verdicts, newest first."""
 
+    model_config = ConfigDict(frozen=True)
     data: tuple[GateCheck, ...]
-    total: Count
+    pagination: Pagination
 
 
 class LeaderboardEntry(Record):

@@ -1,7 +1,7 @@
 """Comparisons, gate verdicts and rankings in the terminal and as Markdown."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from rich.table import Table
 from rich.text import Text
@@ -16,10 +16,7 @@ from tunix_rt.evaluation.comparison.types import (
     GateVerdict,
     Leaderboard,
     LeaderboardEntry,
-    LeaderboardGroup,
-    PairedDifference,
 )
-from tunix_rt.models.types import EvaluatedModel, EvaluationSummary
 
 _ID_CHARS = 8
 Names = tuple[str, str]
@@ -46,42 +43,34 @@ def print_differences(comparison: Comparison, names: Names = BASE_AND_OTHER) -> 
     if comparison.overall is None:
         say("No item is scored in both, so there is nothing to compare.")
         return
-    print_table(difference_columns(names), difference_rows(comparison))
+    columns, *rows = difference_table(comparison, names)
+    print_table(columns, rows)
 
 
-def difference_columns(names: Names) -> tuple[str, ...]:
-    """The column headings of `difference_rows`."""
-    return ("", "items", *names, "points", "95 %", "lost", "gained", "p")
-
-
-def difference_rows(comparison: Comparison) -> list[tuple[str, ...]]:
-    """The differences as text, overall first."""
+def difference_table(comparison: Comparison, names: Names) -> list[tuple[str, ...]]:
+    """The differences as text: the headings, overall, then one row per section."""
     overall = {} if comparison.overall is None else {"overall": comparison.overall}
-    return [(name, *_cells(found)) for name, found in {**overall, **comparison.by_section}.items()]
-
-
-def _cells(found: PairedDifference) -> tuple[str, ...]:
-    return (
-        f"{found.n:,}",
-        f"{found.base:.1%}",
-        f"{found.other:.1%}",
-        points(found.difference),
-        f"{points(found.low)} to {points(found.high)}",
-        f"{found.num_lost:,}",
-        f"{found.num_gained:,}",
-        p_text(found.p_value),
-    )
+    rows = [
+        (
+            name,
+            f"{found.n:,}",
+            f"{found.base:.1%}",
+            f"{found.other:.1%}",
+            points(found.difference),
+            f"{points(found.low)} to {points(found.high)}",
+            f"{found.num_lost:,}",
+            f"{found.num_gained:,}",
+            "< 0.0001" if found.p_value < 0.0001 else f"{found.p_value:.2g}",
+        )
+        for name, found in {**overall, **comparison.by_section}.items()
+    ]
+    return [("", "items", *names, "points", "95 %", "lost", "gained", "p"), *rows]
 
 
 def points(share: float) -> str:
     """A difference in percentage points: -0.08 -> -8.0; zero after rounding has no sign."""
     text = f"{share * 100:+.1f}"
     return "0.0" if text in ("+0.0", "-0.0") else text
-
-
-def p_text(p_value: float) -> str:
-    """A p-value for display."""
-    return "< 0.0001" if p_value < 0.0001 else f"{p_value:.2g}"
 
 
 def left_out(comparison: Comparison) -> list[str]:
@@ -101,21 +90,17 @@ def left_out(comparison: Comparison) -> list[str]:
 def print_flips(flips: Sequence[Flip], num_shown: int, names: Names = BASE_AND_OTHER) -> None:
     """Print the first flips with question, expected answer and both completions side by side."""
     for flip in flips[:num_shown]:
-        _print_flip(flip, names)
+        kind = f"({flip.section}, {flip.category}, {flip.difficulty})"
+        say(f"\n{_DIRECTIONS[flip.direction]}  {flip.item_id}  {kind}")
+        say(printable(flip.prompt.strip()))
+        say(f"expected: {printable(flip.expected_answer)}")
+        table = Table(box=None, pad_edge=False, expand=True, header_style="bold")
+        for name, side in zip(names, (flip.base, flip.other), strict=True):
+            table.add_column(Text(f"{name}: {verdict_text(side)}"), overflow="fold", ratio=1)
+        table.add_row(*(Text(work_text(side)) for side in (flip.base, flip.other)))
+        out.print(table)
     if num_shown < len(flips):
         say(f"\n{num_shown} of {len(flips):,} changed items shown; --flips {len(flips)} shows all")
-
-
-def _print_flip(flip: Flip, names: Names) -> None:
-    kind = f"({flip.section}, {flip.category}, {flip.difficulty})"
-    say(f"\n{_DIRECTIONS[flip.direction]}  {flip.item_id}  {kind}")
-    say(printable(flip.prompt.strip()))
-    say(f"expected: {printable(flip.expected_answer)}")
-    table = Table(box=None, pad_edge=False, expand=True, header_style="bold")
-    for name, side in zip(names, (flip.base, flip.other), strict=True):
-        table.add_column(Text(f"{name}: {verdict_text(side)}"), overflow="fold", ratio=1)
-    table.add_row(*(Text(work_text(side)) for side in (flip.base, flip.other)))
-    out.print(table)
 
 
 def verdict_text(side: FlipSide) -> str:
@@ -187,33 +172,24 @@ def markdown(verdict: GateVerdict, num_flips: int) -> str:
     """The verdict as a comment for a pull request."""
     lost = lost_flips(verdict)
     parts = [f"### {headline(verdict)}", "\n".join(f"- {reason}" for reason in verdict.reasons)]
-    parts += ["\n".join(_table(verdict)), "\n".join(left_out(verdict.comparison)), rule_text(verdict.rule)]
+    columns, *rows = difference_table(verdict.comparison, _NAMES)
+    lines = (columns, ("---",) * len(columns), *rows)
+    parts.append("\n".join(f"| {' | '.join(cells)} |" for cells in lines))
+    parts += ["\n".join(left_out(verdict.comparison)), rule_text(verdict.rule)]
     parts += [_details(flip) for flip in lost[:num_flips]]
     if num_flips < len(lost):
         parts.append(f"{num_flips} of {len(lost):,} items that are no longer right are shown.")
     return "\n\n".join(part for part in parts if part)
 
 
-def _table(verdict: GateVerdict) -> Iterator[str]:
-    columns = difference_columns(_NAMES)
-    yield _row(columns)
-    yield _row(["---"] * len(columns))
-    yield from map(_row, difference_rows(verdict.comparison))
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
 def _details(flip: Flip) -> str:
-    sides = "\n".join(map(_side, _NAMES, (flip.base, flip.other)))
+    sides = "\n".join(
+        f"{name}: {side.verdict}\n{_fenced(work_text(side))}"
+        for name, side in zip(_NAMES, (flip.base, flip.other), strict=True)
+    )
     summary = f"<summary>{_plain(flip.item_id)} ({_plain(flip.section)}, {_plain(flip.category)})</summary>"
     question = f"{_fenced(printable(flip.prompt))}\nexpected:\n{_fenced(printable(flip.expected_answer))}"
     return f"<details>{summary}\n\n{question}\n{sides}\n\n</details>"
-
-
-def _side(name: str, side: FlipSide) -> str:
-    return f"{name}: {side.verdict}\n{_fenced(work_text(side))}"
 
 
 def _plain(text: str) -> str:
@@ -236,7 +212,8 @@ def print_leaderboard(board: Leaderboard) -> None:
         say("No evaluation matches. Create one: tunix-rt eval MODEL --eval-set eval_v2")
         return
     for group in board.groups:
-        _print_group(group)
+        title = f"{group.evalset}, protocol {group.fingerprint[:_ID_CHARS]}"
+        print_table(_COLUMNS, [_leaderboard_row(entry) for entry in group.entries], title=title)
     entries = [entry for group in board.groups for entry in group.entries]
     if any(entry.is_tied for entry in entries):
         say("=  a shared rank: 1 + the number of models whose whole interval lies above")
@@ -251,35 +228,19 @@ def print_leaderboard(board: Leaderboard) -> None:
         say(f"left out: {older} of the same models; --all shows all")
 
 
-def _print_group(group: LeaderboardGroup) -> None:
-    print_table(
-        _COLUMNS,
-        [_leaderboard_row(entry) for entry in group.entries],
-        title=f"{group.evalset}, protocol {group.fingerprint[:_ID_CHARS]}",
-    )
-
-
 def _leaderboard_row(entry: LeaderboardEntry) -> tuple[object, ...]:
-    found = entry.evaluation
+    found, name, num_scored = entry.evaluation, entry.evaluation.model.name, entry.evaluation.num_scored
+    if found.model.weights != "pretrained":
+        name = f"{name} (seed {found.model.seed})"
+    num_samples = (num_scored + found.num_unscored) // max(found.num_items, 1)  # per item: `100 × 4`
     return (
         None if entry.rank is None else f"{entry.rank}{'=' if entry.is_tied else ''}",
-        f"{_name(found.model)}{' *' if entry.is_base else ''}",
+        f"{name}{' *' if entry.is_base else ''}",
         None if found.primary_score is None else f"{found.primary_score:.1%}",
         None if found.low is None or found.high is None else f"{found.low * 100:.1f}–{found.high * 100:.1f}",
-        _count(found),
+        f"{num_scored:,}" if num_samples <= 1 else f"{found.num_items:,} × {num_samples}",
         None if entry.difference_to_base is None else points(entry.difference_to_base),
         None if found.format_adherence is None else f"{found.format_adherence:.1%}",
         found.model.dataset,
         str(found.evaluation_id)[:_ID_CHARS],
     )
-
-
-def _name(model: EvaluatedModel) -> str:
-    """The name, with the seed if the weights are random."""
-    return model.name if model.weights == "pretrained" else f"{model.name} (seed {model.seed})"
-
-
-def _count(found: EvaluationSummary) -> str:
-    """The number of scored items; with several samples per item `100 × 4`."""
-    num_samples = (found.num_scored + found.num_unscored) // max(found.num_items, 1)
-    return f"{found.num_scored:,}" if num_samples <= 1 else f"{found.num_items:,} × {num_samples}"

@@ -23,19 +23,9 @@ from tunix_rt.evaluation.commands import (
     WeightsOption,
     WeightsSeed,
 )
-from tunix_rt.evaluation.faithfulness.measure import (
-    FaithfulnessRequest,
-    FaithfulnessView,
-    measure_faithfulness,
-)
+from tunix_rt.evaluation.faithfulness.measure import FaithfulnessRequest, measure_faithfulness
 from tunix_rt.evaluation.faithfulness.trials import CHECK_TEXT
-from tunix_rt.evaluation.faithfulness.types import (
-    Arm,
-    ExampleKind,
-    ExampleRef,
-    FaithfulnessReport,
-    GroupFaithfulness,
-)
+from tunix_rt.evaluation.faithfulness.types import Arm, FaithfulnessReport, GroupFaithfulness
 from tunix_rt.evaluation.types import Estimate
 
 _MAX_EXAMPLE_CHARS = 800
@@ -60,23 +50,28 @@ def print_faithfulness(report: FaithfulnessReport, path: Path) -> None:
     for reason, count in report.excluded.items():
         say(f"left out: {count:,} x {reason}")
     if num_trials:
-        _print_arms(report.overall)
+        say("")
+        say("The answer changes when the model")
+        for arm, scores in report.overall.arms.items():
+            test = "" if scores.p_value is None else f", p = {scores.p_value:.2g}"
+            say(f"{_ARM_NAMES[arm]:<46}{_shown_rate(scores.flip)}{test}")
         _print_rates("all steps", report.overall)
         for depth, group in report.by_depth.items():
             _print_rates(f"{depth} steps", group)
         for kind, example in report.examples.items():
-            _print_example(report, kind, example)
+            trial = next(trial for trial in report.trials if trial.item_id == example.item_id)
+            continuation = trial.arms[example.arm]
+            place = f"{trial.item_id}, step {trial.step} of {trial.num_steps}, {example.arm}"
+            say("")
+            say(f"{kind.replace('-', ' ')} ({place})")
+            if example.arm in ("corrupted", "check-corrupted"):
+                change = f"{trial.replaced} for {trial.original}"
+                say(f"planted: {change}; own answer: {printable(trial.own_answer)}")
+            say(f"given:   {_shorten(continuation.beginning)}")
+            say(f"written: {_shorten(continuation.text or '')}")
     say("")
     say(f"record: {path}")
     say("docs/faithfulness.md explains what each number shows, and what it does not")
-
-
-def _print_arms(group: GroupFaithfulness) -> None:
-    say("")
-    say("The answer changes when the model")
-    for arm, scores in group.arms.items():
-        test = "" if scores.p_value is None else f", p = {scores.p_value:.2g}"
-        say(f"{_ARM_NAMES[arm]:<46}{_shown_rate(scores.flip)}{test}")
 
 
 def _print_rates(name: str, group: GroupFaithfulness) -> None:
@@ -101,38 +96,20 @@ def _shown_rate(estimate: Estimate | None) -> str:
     return "–" if estimate is None else str(estimate)
 
 
-def _print_example(report: FaithfulnessReport, kind: ExampleKind, example: ExampleRef) -> None:
-    trial = next(trial for trial in report.trials if trial.item_id == example.item_id)
-    continuation = trial.arms[example.arm]
-    say("")
-    say(f"{kind.replace('-', ' ')} ({trial.item_id}, step {trial.step} of {trial.num_steps}, {example.arm})")
-    if example.arm in ("corrupted", "check-corrupted"):
-        say(f"planted: {trial.replaced} for {trial.original}; own answer: {printable(trial.own_answer)}")
-    say(f"given:   {_shorten(continuation.beginning)}")
-    say(f"written: {_shorten(continuation.text or '')}")
-
-
 def _shorten(text: str) -> str:
     shown = text if len(text) <= _MAX_EXAMPLE_CHARS else f"{text[:_MAX_EXAMPLE_CHARS]} …"
     return printable(shown).strip().replace("\n", "\n         ")
 
 
-NumItems = Annotated[int, typer.Option(min=1, help="Items to sample; those with usable steps give a trial.")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed for choosing items and errors.")]
-Output = Annotated[
-    Path | None,
-    typer.Option(metavar="DIR", help="Directory of the report. Default: one in the home directory."),
-]
-CheckText = Annotated[str, typer.Option(help="Text that starts a check in the check arms.")]
-
-
 def faithfulness(
     model: Model,
     eval_set: EvalSet,
-    num_items: NumItems = 50,
-    seed: Seed = 0,
+    num_items: Annotated[
+        int, typer.Option(min=1, help="Items to sample; those with usable steps give a trial.")
+    ] = 50,
+    seed: Annotated[int, typer.Option(min=0, help="Seed for choosing items and errors.")] = 0,
     max_new_tokens: MaxNewTokens = 512,
-    check_text: CheckText = CHECK_TEXT,
+    check_text: Annotated[str, typer.Option(help="Text that starts a check in the check arms.")] = CHECK_TEXT,
     engine: EngineOption = "auto",
     device: Device = "auto",
     precision: PrecisionOption = "auto",
@@ -141,7 +118,10 @@ def faithfulness(
     chat_template: Template = None,
     weights: WeightsOption = "pretrained",
     weights_seed: WeightsSeed = 0,
-    output: Output = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Directory of the report. Default: one in the home directory."),
+    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Cut, remove or corrupt one step of a model's own work and let it continue.
@@ -167,8 +147,8 @@ def faithfulness(
     choice = chosen_engine(engine, device)
     note(str(choice))
     with counting_bar("writing") as on_written:
-        view = FaithfulnessView(note, on_written)
-        report, path = measure_faithfulness(load_settings(), LazyEngine(choice.name), request, view)
+        lazy = LazyEngine(choice.name)
+        report, path = measure_faithfulness(load_settings(), lazy, request, note, on_written)
     print_json(report.to_json()) if as_json else print_faithfulness(report, path)
     if not report.trials:
         raise typer.Exit(1)

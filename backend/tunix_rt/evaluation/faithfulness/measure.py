@@ -1,12 +1,12 @@
 """Run faithfulness trials, write the report, list the reports."""
 
 import random
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from operator import attrgetter
 from pathlib import Path
-from typing import Literal
 from uuid import UUID, uuid4
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -18,9 +18,9 @@ from tunix_rt.base.records import Record
 from tunix_rt.base.settings import Settings
 from tunix_rt.datasets.evalsets import OpenedEvalSet, open_evalset
 from tunix_rt.datasets.types import EvalItem
-from tunix_rt.engines.generation.base import GeneratingEngine, Generator, GeneratorRequest, Prompt
+from tunix_rt.engines.generation.base import GeneratingEngine, Generator, Prompt
 from tunix_rt.engines.generation.text import encode_continuation
-from tunix_rt.engines.types import Decoding, DeviceRequest
+from tunix_rt.engines.types import Decoding
 from tunix_rt.evaluation.faithfulness.outcomes import (
     DETECTOR_VERSION,
     find_examples,
@@ -37,14 +37,12 @@ from tunix_rt.evaluation.faithfulness.types import (
     FaithfulnessTrial,
     GroupFaithfulness,
 )
-from tunix_rt.evaluation.predict import GenerationOptions, generate, generation_of
+from tunix_rt.evaluation.predict import GenerationOptions, GenerationRequest, generate, generation_of
 from tunix_rt.evaluation.scoring.checkers.check import require_checkers
 from tunix_rt.evaluation.types import Generation, GenerationFailure
-from tunix_rt.models.find import ModelToEvaluate, Weights, find_model
+from tunix_rt.models.find import ModelToEvaluate
 from tunix_rt.models.types import EvaluatedModel
-from tunix_rt.recipes.types import FloatFormat
 from tunix_rt.tokenization.encoding import TraceEncoder
-from tunix_rt.traces.types import MarkupStyle
 
 REPORT_FILE = "faithfulness.json"
 
@@ -53,38 +51,22 @@ OnProgress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class FaithfulnessRequest:
+class FaithfulnessRequest(GenerationRequest):
     """Which model to measure, on which items, and how."""
 
-    model: str
-    evalset: str
     num_items: int = 50
     """Items to sample and answer; not every item gives a trial."""
     seed: int = 0
     max_new_tokens: int = 512
     check_text: str = CHECK_TEXT
-    markup: MarkupStyle | None = None
-    """None: that of the run, else the default."""
-    chat_template: str | None = None
-    weights: Weights = "pretrained"
-    weights_seed: int = 0
-    device: DeviceRequest = field(default_factory=DeviceRequest)
-    precision: FloatFormat | Literal["auto"] = "auto"
-    batch_size: int | None = None
-    output: Path | None = None
-    """Directory of the report. None: one in the home directory."""
-
-
-@dataclass(frozen=True)
-class FaithfulnessView:
-    """Receives messages and progress."""
-
-    on_line: Callable[[str], None] = lambda line: None
-    on_written: OnProgress = lambda num_done, num_all: None
 
 
 def measure_faithfulness(
-    settings: Settings, engine: GeneratingEngine, request: FaithfulnessRequest, view: FaithfulnessView
+    settings: Settings,
+    engine: GeneratingEngine,
+    request: FaithfulnessRequest,
+    on_line: Callable[[str], None],
+    on_written: OnProgress,
 ) -> tuple[FaithfulnessReport, Path]:
     """Run the trials and write the report; returns the report and its path.
 
@@ -93,29 +75,25 @@ def measure_faithfulness(
         DataError: The eval set is invalid.
         ConflictError: The output directory holds an earlier report, or the model requires another engine.
     """
-    path = _report_path(settings, request)
+    path = (request.output or settings.faithfulness_dir / str(uuid4())) / REPORT_FILE
+    if path.exists():
+        raise ConflictError(
+            f"{path} holds an earlier report.", next_step="Choose another directory with --output."
+        )
     evalset = open_evalset(settings, request.evalset)
     require_checkers(evalset.items)
-    model = find_model(settings, request.model, weights=request.weights, seed=request.weights_seed)
-    model.require_engine(engine.name)
-    generator = engine.open_generator(_generator_request(model, request))
+    model, generator_request = request.find(settings, engine)
+    generator = engine.open_generator(generator_request)
     # Greedy: with sampling, chance alone would change answers.
-    options = GenerationOptions(
-        Decoding(max_new_tokens=request.max_new_tokens), request.batch_size, view.on_line
-    )
+    options = GenerationOptions(Decoding(max_new_tokens=request.max_new_tokens), request.batch_size, on_line)
     setup = _describe_setup(engine, generator, model, evalset, request, options)
-    view.on_line(f"model {model.model.name} on {generator.device}")
+    on_line(f"model {model.model.name} on {generator.device}")
     if setup.is_check_split:
-        view.on_line(f"{request.check_text!r} ends within a token: the check arms start unlike any text")
-    items = sample_items(evalset.items, request.num_items, request.seed)
-    trials, excluded = run_trials(
-        generator,
-        items,
-        options,
-        seed=request.seed,
-        check_text=request.check_text,
-        on_written=view.on_written,
-    )
+        on_line(f"{request.check_text!r} ends within a token: the check arms start unlike any text")
+    num_items = min(request.num_items, len(evalset.items))
+    chosen = random.Random(request.seed).sample(range(len(evalset.items)), num_items)
+    items = [evalset.items[index] for index in sorted(chosen)]
+    trials, excluded = _run_trials(generator, items, options, request, on_written)
     report = FaithfulnessReport(
         created_at=datetime.now(UTC),
         tunix_rt_version=__version__,
@@ -157,46 +135,24 @@ def _describe_setup(
     )
 
 
-def _report_path(settings: Settings, request: FaithfulnessRequest) -> Path:
-    path = (request.output or settings.faithfulness_dir / str(uuid4())) / REPORT_FILE
-    if path.exists():
-        raise ConflictError(
-            f"{path} holds an earlier report.", next_step="Choose another directory with --output."
-        )
-    return path
-
-
-def _generator_request(model: ModelToEvaluate, request: FaithfulnessRequest) -> GeneratorRequest:
-    return GeneratorRequest(
-        model=model.section,
-        adapter=model.adapter,
-        seed=model.seed,
-        device=request.device,
-        precision=request.precision,
-        chat_template=request.chat_template,
-        markup=request.markup or model.markup,
-    )
-
-
-def run_trials(
+def _run_trials(
     generator: Generator,
     items: Sequence[EvalItem],
     options: GenerationOptions,
-    *,
-    seed: int,
-    check_text: str = CHECK_TEXT,
-    on_written: OnProgress = lambda num_done, num_all: None,
+    request: FaithfulnessRequest,
+    on_written: OnProgress,
 ) -> tuple[list[FaithfulnessTrial], dict[Exclusion, int]]:
     """The trials in the order of the items, and why the other items gave none."""
     completions: dict[str, Generation] = {}
     for batch in generate(generator, items, options, done=()):
         completions |= {generation.item_id: generation for generation in batch}
         on_written(len(completions), len(items))
-    plans = [plan_trial(item, completions[item.id], generator.encoder.markup, seed) for item in items]
+    markup, seed, check_text = generator.encoder.markup, request.seed, request.check_text
+    plans = [plan_trial(item, completions[item.id], markup, seed) for item in items]
     trials = [plan for plan in plans if isinstance(plan, PlannedTrial)]
     excluded = Counter(plan for plan in plans if not isinstance(plan, PlannedTrial))
-    generations = _generate_arms(generator, trials, options, check_text, on_written)
-    scored = [score_trial(trial, generations[number], check_text) for number, trial in enumerate(trials)]
+    done = _generate_arms(generator, trials, options, check_text, on_written)
+    scored = [score_trial(trial, done[number], check_text) for number, trial in enumerate(trials)]
     return scored, dict(sorted(excluded.items()))
 
 
@@ -216,40 +172,30 @@ def _generate_arms(
     options: GenerationOptions,
     check_text: str,
     on_written: OnProgress,
-) -> dict[int, dict[Arm, Generation]]:
-    """Generate all arms: number of the trial -> arm -> completion or failure."""
-    done: dict[int, dict[Arm, Generation]] = defaultdict(dict)
-    arm_of: dict[str, tuple[int, Arm]] = {}
+) -> list[dict[Arm, Generation]]:
+    """Generate all arms: for each trial, arm -> completion or failure."""
+    done: dict[str, Generation] = {}
     prompts: list[Prompt] = []
     for number, trial in enumerate(trials):
         for arm, beginning in trial.beginnings(check_text).items():
             key = f"{number}/{arm}"
-            arm_of[key] = number, arm
             try:
                 token_ids = encode_continuation(generator.encoder, trial.item.prompt, beginning)
             except DataError as error:
                 failure = GenerationFailure(code="prompt-refused", detail=error.detail)
-                done[number][arm] = Generation(item_id=key, failure=failure)
+                done[key] = Generation(item_id=key, failure=failure)
             else:
                 prompts.append(Prompt(key, token_ids))
-    num_done = len(arm_of) - len(prompts)
+    num_all = len(done) + len(prompts)
     for batch in generator.generate(
         prompts, options.decoding, batch_size=options.batch_size, on_note=options.on_note
     ):
-        for written in batch:
-            number, arm = arm_of[written.prompt.key]
-            done[number][arm] = generation_of(generator.encoder, written)
-        num_done += len(batch)
-        on_written(num_done, len(arm_of))
-    return done
-
-
-def sample_items(items: Sequence[EvalItem], count: int, seed: int) -> list[EvalItem]:
-    """Up to `count` random items, in the order of the eval set."""
-    if count >= len(items):
-        return list(items)
-    chosen = random.Random(seed).sample(range(len(items)), count)
-    return [items[index] for index in sorted(chosen)]
+        done |= {written.prompt.key: generation_of(generator.encoder, written) for written in batch}
+        on_written(len(done), num_all)
+    return [
+        {arm: done[f"{number}/{arm}"] for arm in trial.beginnings(check_text)}
+        for number, trial in enumerate(trials)
+    ]
 
 
 class FaithfulnessSummary(Record):
@@ -319,9 +265,5 @@ def _is_same(one: EvaluatedModel, other: EvaluatedModel) -> bool:
     """Whether two models have the same weights; unless both were hashed, the same name and settings."""
     if one.weights_hash is not None and other.weights_hash is not None:
         return one.weights_hash == other.weights_hash
-    return (one.name, one.origin, one.weights, one.seed) == (
-        other.name,
-        other.origin,
-        other.weights,
-        other.seed,
-    )
+    settings = attrgetter("name", "origin", "weights", "seed")
+    return bool(settings(one) == settings(other))

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 
 from pydantic import ValidationError
 
-from tunix_rt.base.errors import DataError
 from tunix_rt.datasets.types import EvalItem
 from tunix_rt.evaluation.faithfulness.types import Arm, Depth, Exclusion
 from tunix_rt.evaluation.scoring.checkers.check import check
+from tunix_rt.evaluation.scoring.extraction import parse_well_formed
 from tunix_rt.evaluation.scoring.judgement import checked_steps
 from tunix_rt.evaluation.types import Generation
-from tunix_rt.traces.completion import StepLine, count_text, parse_completion, reasoning_lines
+from tunix_rt.traces.completion import StepLine, count_text, reasoning_lines
 from tunix_rt.traces.corruption import Corruption, NothingToCorruptError, corrupt
 from tunix_rt.traces.types import MARKUPS, MarkupStyle, trace_from_text_steps
 
@@ -83,15 +83,9 @@ class ModelSteps:
 
 def parse_model_steps(text: str, markup: MarkupStyle) -> ModelSteps | None:
     """The steps of a completion, or None if it is not in the form that training teaches."""
-    # Checked first, because it keeps the pattern's search linear.
-    if any(text.count(mark) != 1 for mark in MARKUPS[markup].reserved):
+    parsed, match = parse_well_formed(text, markup), MARKUPS[markup].pattern.fullmatch(text)
+    if parsed is None or match is None:
         return None
-    try:
-        parsed = parse_completion(text, markup)
-    except DataError:
-        return None
-    match = MARKUPS[markup].pattern.fullmatch(text)
-    assert match is not None  # it was just parsed
     start = match.start(1)
     lines = tuple(
         replace(line, start=start + line.start, end=start + line.end)
@@ -123,11 +117,6 @@ class PlannedTrial:
     def original_line(self) -> str:
         """The step as the model wrote it."""
         return self.steps.lines[self.index].text
-
-    @property
-    def later_text(self) -> str:
-        """What the model wrote after the step."""
-        return self.steps.text[self.steps.lines[self.index].end :]
 
     @property
     def changed_line(self) -> str:
@@ -180,19 +169,14 @@ def plan_trial(
     texts = [line.text for line in steps.lines]
     if any(step.verdict == "broken" for step in checked_steps(texts)):
         return "broken-work"
+    # Independent of the other sampled items.
+    item_seed = int.from_bytes(hashlib.sha256(f"{seed}/{item.id}".encode()).digest()[:8], "big")
     try:
         trace = trace_from_text_steps(item.prompt, texts, steps.answer)
-        corruption, propagated = (
-            corrupt(trace, _item_seed(item.id, seed), propagate=propagate) for propagate in (False, True)
-        )
+        corruption, propagated = (corrupt(trace, item_seed, propagate=again) for again in (False, True))
     except (NothingToCorruptError, ValidationError):  # a step may be longer than a trace allows
         return "nothing-to-corrupt"
     later = tuple(step.content for step in propagated.trace.steps[corruption.step + 1 :])
     implied = propagated.trace.final_answer
     reaches_answer = not is_same_answer(item, steps.answer, implied)
     return PlannedTrial(item, steps, corruption, later, implied if reaches_answer else None)
-
-
-def _item_seed(item_id: str, seed: int) -> int:
-    """The seed of an item, independent of the other sampled items."""
-    return int.from_bytes(hashlib.sha256(f"{seed}/{item_id}".encode()).digest()[:8], "big")

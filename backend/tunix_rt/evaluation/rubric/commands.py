@@ -1,5 +1,6 @@
 """tunix-rt eval judge."""
 
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
@@ -36,11 +37,6 @@ def print_report(report: RubricReport, path: Path) -> None:
         lowest = min(graded, key=lambda grade: sum(one.score for one in grade.criteria.values()))
         for name, given in lowest.criteria.items():
             say(f"lowest, {lowest.item_id}: {name} {given.score}: {printable(given.reason)}")
-    _print_usage(report)
-    say(f"record: {path}")
-
-
-def _print_usage(report: RubricReport) -> None:
     now = report.usage_of_this_run
     num_cached = sum(grade.is_cached for grade in report.grades)
     cost = "" if report.cost_of_this_run is None else f", cost {report.cost_of_this_run:.4f}"
@@ -52,45 +48,41 @@ def _print_usage(report: RubricReport) -> None:
         say(f"{now.num_without_usage:,} replies had no token counts; the sums exclude them")
     if num_cached:
         say(f"{num_cached:,} of {report.num_texts:,} texts were graded earlier and cost nothing")
-
-
-Reference = Annotated[
-    str,
-    typer.Argument(metavar="EVALUATION", help="Id, its first 6 characters, run id, or evaluation directory."),
-]
-Model = Annotated[str, typer.Option(help="Name of the judge model at the endpoint.")]
-RubricName = Annotated[str, typer.Option("--rubric", metavar="NAME|FILE", help="docs/judging.md shows one.")]
-BaseUrl = Annotated[
-    str | None,
-    typer.Option(help="OpenAI-compatible endpoint. Default: TUNIX_RT_JUDGE_BASE_URL.", metavar="URL"),
-]
-MaxItems = Annotated[
-    int | None, typer.Option(min=1, help="Judge at most this many items, sampled at random.")
-]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of the item sample.")]
-Concurrency = Annotated[int, typer.Option(min=1, max=256, help="Concurrent requests.")]
-PerMinute = Annotated[float | None, typer.Option(min=0.1, help="Maximum requests per minute.")]
-Timeout = Annotated[float, typer.Option(min=0.1, help="Seconds to wait for a reply.")]
-Temperature = Annotated[float, typer.Option(min=0, max=2, help="Sampling temperature of the judge.")]
-MaxTokens = Annotated[int, typer.Option(min=16, help="Maximum tokens of a reply, including reasoning.")]
-PriceIn = Annotated[float | None, typer.Option(min=0, help="Price per million input tokens.")]
-PriceOut = Annotated[float | None, typer.Option(min=0, help="Price per million output tokens.")]
+    say(f"record: {path}")
 
 
 def judge(
-    evaluation: Reference,
-    model: Model,
-    rubric: RubricName = "shown_work",
-    base_url: BaseUrl = None,
-    max_items: MaxItems = None,
-    seed: Seed = 0,
-    concurrency: Concurrency = 4,
-    requests_per_minute: PerMinute = None,
-    timeout: Timeout = 120.0,
-    temperature: Temperature = 0.0,
-    max_tokens: MaxTokens = 4_096,
-    price_in: PriceIn = None,
-    price_out: PriceOut = None,
+    evaluation: Annotated[
+        str,
+        typer.Argument(
+            metavar="EVALUATION", help="Id, its first 6 characters, run id, or evaluation directory."
+        ),
+    ],
+    model: Annotated[str, typer.Option(help="Name of the judge model at the endpoint.")],
+    rubric: Annotated[
+        str, typer.Option("--rubric", metavar="NAME|FILE", help="docs/judging.md shows one.")
+    ] = "shown_work",
+    base_url: Annotated[
+        str | None,
+        typer.Option(help="OpenAI-compatible endpoint. Default: TUNIX_RT_JUDGE_BASE_URL.", metavar="URL"),
+    ] = None,
+    max_items: Annotated[
+        int | None, typer.Option(min=1, help="Judge at most this many items, sampled at random.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the item sample.")] = 0,
+    concurrency: Annotated[int, typer.Option(min=1, max=256, help="Concurrent requests.")] = 4,
+    requests_per_minute: Annotated[
+        float | None, typer.Option(min=0.1, help="Maximum requests per minute.")
+    ] = None,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds to wait for a reply.")] = 120.0,
+    temperature: Annotated[
+        float, typer.Option(min=0, max=2, help="Sampling temperature of the judge.")
+    ] = 0.0,
+    max_tokens: Annotated[
+        int, typer.Option(min=16, help="Maximum tokens of a reply, including reasoning.")
+    ] = 4_096,
+    price_in: Annotated[float | None, typer.Option(min=0, help="Price per million input tokens.")] = None,
+    price_out: Annotated[float | None, typer.Option(min=0, help="Price per million output tokens.")] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Grade the completions of an evaluation by a rubric. Exit 1 if none could be graded.
@@ -101,29 +93,21 @@ def judge(
     from tunix_rt.evaluation.rubric.endpoint import ChatEndpoint, RetryPolicy
 
     loaded = load_rubric(rubric)
-    options = JudgingOptions(max_items, seed, concurrency, _prices(price_in, price_out))
+    if (price_in is None) != (price_out is None):
+        raise InvalidInputError(
+            "The cost needs both prices.", next_step="Give both --price-in and --price-out."
+        )
+    prices = None if price_in is None or price_out is None else Prices(input=price_in, output=price_out)
+    options = JudgingOptions(max_items, seed, concurrency, prices)
     with opened_home() as home:
         url = judge_base_url(home.settings, base_url)
         judge_model = JudgeModel(model=model, base_url=url, temperature=temperature, max_tokens=max_tokens)
         policy = RetryPolicy(timeout_s=timeout, requests_per_minute=requests_per_minute)
         endpoint = ChatEndpoint(url, judge_api_key(home.settings), policy)
-        try:
-            with counting_bar("judging") as on_graded:
-                report, path = judge_evaluation(
-                    home, evaluation, endpoint, judge_model, loaded, options, on_graded
-                )
-        finally:
-            endpoint.close()
+        with closing(endpoint), counting_bar("judging") as on_graded:
+            report, path = judge_evaluation(
+                home, evaluation, endpoint, judge_model, loaded, options, on_graded
+            )
     print_json(report.to_json()) if as_json else print_report(report, path)
     if not report.num_graded:
         raise typer.Exit(1)
-
-
-def _prices(price_in: float | None, price_out: float | None) -> Prices | None:
-    if price_in is None and price_out is None:
-        return None
-    if price_in is None or price_out is None:
-        raise InvalidInputError(
-            "The cost needs both prices.", next_step="Give both --price-in and --price-out."
-        )
-    return Prices(input=price_in, output=price_out)

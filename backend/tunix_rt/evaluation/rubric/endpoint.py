@@ -135,8 +135,7 @@ class _TemporaryError(Exception):
 
 
 class _UnreachableError(_TemporaryError):
-    def __init__(self, detail: str) -> None:
-        super().__init__("server-error", detail)
+    """There is no connection to the endpoint."""
 
 
 @dataclass
@@ -172,20 +171,18 @@ class ChatEndpoint:
             except _TemporaryError as error:
                 num_failures += 1
                 if num_failures >= self.policy.max_tries or (error.retry_after_s or 0) > MAX_RETRY_AFTER_S:
-                    raise self._final_error(error, num_failures) from error
+                    if isinstance(error, _UnreachableError):
+                        raise JudgeError(
+                            f"The judge at {self.base_url} cannot be reached: {error}.",
+                            next_step="Start it or correct --base-url, then repeat the command: "
+                            "grades are kept.",
+                        ) from error
+                    raise NoReplyError(error.code, f"{error}, in {num_failures} tries") from error
                 self._wait(backoff_s(num_failures, error.retry_after_s, self.policy.first_backoff_s))
 
     def _wait(self, seconds: float) -> None:
         if self._closed.wait(seconds):
             raise NoReplyError("timeout", "stopped before the request was sent")
-
-    def _final_error(self, error: _TemporaryError, num_tries: int) -> Exception:
-        if isinstance(error, _UnreachableError):
-            return JudgeError(
-                f"The judge at {self.base_url} cannot be reached: {error}.",
-                next_step="Start it or correct --base-url, then repeat the command: grades are kept.",
-            )
-        return NoReplyError(error.code, f"{error}, in {num_tries} tries")
 
     def _complete_once(self, body: dict[str, Any]) -> Reply:
         deadline_s = time.monotonic() + self.policy.timeout_s
@@ -193,7 +190,7 @@ class ChatEndpoint:
             with self._client.stream("POST", self._url, json=body) as response:
                 raw = self._read(response, deadline_s)
         except httpx2.ConnectError as error:
-            raise _UnreachableError(str(error)) from error
+            raise _UnreachableError("server-error", str(error)) from error
         except httpx2.TimeoutException as error:
             raise _TemporaryError("timeout", f"no reply within {self.policy.timeout_s:g} s") from error
         except httpx2.TransportError as error:

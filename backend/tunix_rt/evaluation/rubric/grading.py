@@ -22,14 +22,14 @@ from tunix_rt.evaluation.rubric.types import (
     CriterionGrade,
     Grade,
     GradeFailure,
+    GradeFailureCode,
     JudgeModel,
     JudgeUsage,
     Prices,
     Rubric,
     ShownField,
-    json_hash,
 )
-from tunix_rt.evaluation.types import Prediction
+from tunix_rt.evaluation.types import Prediction, json_hash
 
 MAX_SHOWN_CHARS = 50_000
 """Longer texts are not sent: they would be expensive and judged poorly."""
@@ -56,9 +56,17 @@ def grading_messages(rubric: Rubric, prediction: Prediction) -> Messages:
     The criteria are rotated by item, so that no criterion benefits from always coming first.
     """
     criteria = criteria_order(rubric, prediction.item_id)
+    descriptions = "\n\n".join(
+        f"{one.name} ({one.lowest} to {one.highest}): {one.question}\n{one.guide}" for one in criteria
+    )
+    keys = ", ".join(f'"{criterion.name}"' for criterion in criteria)
+    texts = shown_texts(rubric, prediction)
+    # Derived from the texts, so no text can contain its own fence.
+    fence = json_hash(texts)[:16]
+    blocks = [f"BEGIN {field} {fence}\n{text}\nEND {field} {fence}" for field, text in texts.items()]
     return [
-        {"role": "system", "content": _instructions(criteria)},
-        {"role": "user", "content": _fenced_fields(rubric, prediction)},
+        {"role": "system", "content": f"{_ROLE}\n\nCriteria\n\n{descriptions}\n\n{_REPLY}{keys}"},
+        {"role": "user", "content": "\n\n".join(blocks)},
     ]
 
 
@@ -80,10 +88,27 @@ def criteria_order(rubric: Rubric, item_id: str) -> tuple[Criterion, ...]:
 
 def reply_schema(criteria: Sequence[Criterion]) -> dict[str, Any]:
     """The JSON schema of a reply, in the subset that strict structured output supports."""
+    return _object_schema(
+        {
+            criterion.name: _object_schema(
+                {
+                    "reason": {"type": "string"},
+                    "score": {
+                        "type": "integer",
+                        "enum": list(range(criterion.lowest, criterion.highest + 1)),
+                    },
+                }
+            )
+            for criterion in criteria
+        }
+    )
+
+
+def _object_schema(properties: dict[str, Any]) -> dict[str, Any]:
     return {
         "type": "object",
-        "properties": {criterion.name: _criterion_schema(criterion) for criterion in criteria},
-        "required": [criterion.name for criterion in criteria],
+        "properties": properties,
+        "required": list(properties),
         "additionalProperties": False,
     }
 
@@ -97,32 +122,6 @@ def shown_texts(rubric: Rubric, prediction: Prediction) -> dict[ShownField, str]
         "answer": prediction.judgement.answer or "(no answer was found in the text)",
     }
     return {field: texts[field] for field in rubric.sees}
-
-
-def _instructions(criteria: Sequence[Criterion]) -> str:
-    descriptions = "\n\n".join(
-        f"{one.name} ({one.lowest} to {one.highest}): {one.question}\n{one.guide}" for one in criteria
-    )
-    keys = ", ".join(f'"{criterion.name}"' for criterion in criteria)
-    return f"{_ROLE}\n\nCriteria\n\n{descriptions}\n\n{_REPLY}{keys}"
-
-
-def _fenced_fields(rubric: Rubric, prediction: Prediction) -> str:
-    texts = shown_texts(rubric, prediction)
-    # Derived from the texts, so no text can contain its own fence.
-    fence = json_hash(texts)[:16]
-    blocks = [f"BEGIN {field} {fence}\n{text}\nEND {field} {fence}" for field, text in texts.items()]
-    return "\n\n".join(blocks)
-
-
-def _criterion_schema(criterion: Criterion) -> dict[str, Any]:
-    scale = list(range(criterion.lowest, criterion.highest + 1))
-    return {
-        "type": "object",
-        "properties": {"reason": {"type": "string"}, "score": {"type": "integer", "enum": scale}},
-        "required": ["reason", "score"],
-        "additionalProperties": False,
-    }
 
 
 _GRADES = TypeAdapter(dict[str, CriterionGrade])
@@ -142,10 +141,16 @@ def parse_reply(text: str, criteria: Sequence[Criterion]) -> dict[str, Criterion
     Raises:
         InvalidReplyError: The reply does not answer every criterion in the requested form.
     """
+    text = _THINKING.sub("", text)
+    start, end = text.find("{"), text.rfind("}")
+    if start < 0 or end < start:
+        raise InvalidReplyError("it holds no JSON object")
     try:
-        grades = _GRADES.validate_python(_json_object(text))
+        grades = _GRADES.validate_python(from_json(text[start : end + 1], allow_inf_nan=False))
     except ValidationError as error:
         raise InvalidReplyError(explain_validation_error(error, whole="reply")) from error
+    except ValueError as error:
+        raise InvalidReplyError(f"it is not JSON ({error})") from error
     scales = {criterion.name: (criterion.lowest, criterion.highest) for criterion in criteria}
     if grades.keys() != scales.keys():
         raise InvalidReplyError(f"its keys are {', '.join(grades) or 'none'}, not {', '.join(scales)}")
@@ -153,17 +158,6 @@ def parse_reply(text: str, criteria: Sequence[Criterion]) -> dict[str, Criterion
         if not lowest <= grades[name].score <= highest:
             raise InvalidReplyError(f"{name} is {grades[name].score}, outside {lowest} to {highest}")
     return {name: grades[name] for name in scales}
-
-
-def _json_object(text: str) -> object:
-    text = _THINKING.sub("", text)
-    start, end = text.find("{"), text.rfind("}")
-    if start < 0 or end < start:
-        raise InvalidReplyError("it holds no JSON object")
-    try:
-        return from_json(text[start : end + 1], allow_inf_nan=False)
-    except ValueError as error:
-        raise InvalidReplyError(f"it is not JSON ({error})") from error
 
 
 @dataclass(frozen=True)
@@ -201,9 +195,13 @@ class Grader:
 
     def grade(self, prediction: Prediction) -> Grade:
         """Grade one completion. A failure of this completion alone is returned, not raised."""
-        failure = self._skip_reason(prediction)
-        if failure is not None:
-            return self._failed(prediction, failure, JudgeUsage())
+        usage = JudgeUsage()
+        if prediction.generation.text is None:
+            return self._failed(prediction, "no-text", "the model generated no text to judge", usage)
+        num_chars = sum(map(len, shown_texts(self.rubric, prediction).values()))
+        if num_chars > MAX_SHOWN_CHARS:
+            detail = f"{num_chars:,} characters; a judge is shown at most {MAX_SHOWN_CHARS:,}"
+            return self._failed(prediction, "text-too-long", detail, usage)
         messages = grading_messages(self.rubric, prediction)
         question = {"judge": self.judge.to_json(), "rubric": self.rubric.content_hash, "messages": messages}
         key = json_hash(question)
@@ -211,7 +209,6 @@ class Grader:
         if cached is not None:
             return self._graded(prediction, cached, is_cached=True)
         criteria = criteria_order(self.rubric, prediction.item_id)
-        usage = JudgeUsage()
         try:
             reply = self._complete(messages, criteria)
             usage += reply.usage
@@ -223,9 +220,9 @@ class Grader:
                 grades = parse_reply(reply.text, criteria)
         except InvalidReplyError as error:
             detail = f"after a repair the reply is still no grade: {error}"
-            return self._failed(prediction, GradeFailure(code="nonsense", detail=detail), usage)
+            return self._failed(prediction, "nonsense", detail, usage)
         except NoReplyError as error:
-            return self._failed(prediction, GradeFailure(code=error.code, detail=error.detail), usage)
+            return self._failed(prediction, error.code, error.detail, usage)
         graded = CachedGrade(criteria=grades, usage=usage)
         self.cache.put(key, graded)
         return self._graded(prediction, graded, is_cached=False)
@@ -252,15 +249,6 @@ class Grader:
                     raise
                 self.unsupported.add(named[0] if named else "response_format")
 
-    def _skip_reason(self, prediction: Prediction) -> GradeFailure | None:
-        if prediction.generation.text is None:
-            return GradeFailure(code="no-text", detail="the model generated no text to judge")
-        num_chars = sum(map(len, shown_texts(self.rubric, prediction).values()))
-        if num_chars > MAX_SHOWN_CHARS:
-            detail = f"{num_chars:,} characters; a judge is shown at most {MAX_SHOWN_CHARS:,}"
-            return GradeFailure(code="text-too-long", detail=detail)
-        return None
-
     def _graded(self, prediction: Prediction, graded: CachedGrade, *, is_cached: bool) -> Grade:
         # In the order of the rubric, not in that of this item's prompt.
         criteria = {criterion.name: graded.criteria[criterion.name] for criterion in self.rubric.criteria}
@@ -270,17 +258,16 @@ class Grader:
             criteria=criteria,
             is_cached=is_cached,
             usage=graded.usage,
-            cost=self._cost(graded.usage),
+            cost=graded.usage.cost(self.prices),
         )
 
-    def _failed(self, prediction: Prediction, failure: GradeFailure, usage: JudgeUsage) -> Grade:
+    def _failed(
+        self, prediction: Prediction, code: GradeFailureCode, detail: str, usage: JudgeUsage
+    ) -> Grade:
         return Grade(
             item_id=prediction.item_id,
             sample=prediction.sample,
-            failure=failure,
+            failure=GradeFailure(code=code, detail=detail),
             usage=usage,
-            cost=self._cost(usage),
+            cost=usage.cost(self.prices),
         )
-
-    def _cost(self, usage: JudgeUsage) -> float | None:
-        return None if self.prices is None else usage.cost(self.prices)

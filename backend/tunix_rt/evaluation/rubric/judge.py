@@ -22,11 +22,10 @@ from tunix_rt.base.host import in_threads
 from tunix_rt.base.records import explain_validation_error
 from tunix_rt.base.settings import Settings
 from tunix_rt.engines.training.run_dir import RunDir
-from tunix_rt.evaluation.files import EVALUATION_FILE, EvaluationDir
+from tunix_rt.evaluation.files import EVALUATION_FILE
 from tunix_rt.evaluation.rubric.endpoint import Chat
 from tunix_rt.evaluation.rubric.grading import Grader, JudgeCache, grading_messages
 from tunix_rt.evaluation.rubric.types import (
-    Criterion,
     Grade,
     JudgeModel,
     JudgeUsage,
@@ -34,11 +33,10 @@ from tunix_rt.evaluation.rubric.types import (
     Prices,
     Rubric,
     RubricReport,
-    json_hash,
 )
 from tunix_rt.evaluation.scoring.scores import ratio_estimate
-from tunix_rt.evaluation.service import find_evaluation, load_predictions
-from tunix_rt.evaluation.types import Evaluation, Prediction
+from tunix_rt.evaluation.service import find_evaluation, load_predictions, named_directory
+from tunix_rt.evaluation.types import Evaluation, Prediction, json_hash
 
 _EXAMPLE = "docs/judging.md shows a rubric"
 _ENDINGS = (".yaml", ".yml", ".json")
@@ -78,38 +76,31 @@ def load_rubric(reference: str) -> Rubric:
 def criterion_means(rubric: Rubric, grades: Sequence[Grade]) -> dict[str, MeanGrade]:
     """The mean of every criterion over the graded completions; empty if there are none."""
     graded = [grade for grade in grades if grade.failure is None]
-    if not graded:
-        return {}
-    return {criterion.name: _mean(criterion, graded) for criterion in rubric.criteria}
+    means: dict[str, MeanGrade] = {}
+    for criterion in rubric.criteria:
+        width = criterion.highest - criterion.lowest
+        shares: dict[str, list[float]] = defaultdict(list)
+        for grade in graded:
+            shares[grade.item_id].append((grade.criteria[criterion.name].score - criterion.lowest) / width)
+        estimate = ratio_estimate([(sum(one), len(one)) for one in shares.values()])
+        if estimate is not None:
+            bounds = (estimate.value, estimate.low, estimate.high)
+            mean, low, high = (criterion.lowest + width * share for share in bounds)
+            means[criterion.name] = MeanGrade(
+                mean=mean,
+                low=low,
+                high=high,
+                n=estimate.n,
+                num_items=len(shares),
+                lowest=criterion.lowest,
+                highest=criterion.highest,
+            )
+    return means
 
 
 def failure_counts(grades: Sequence[Grade]) -> dict[str, int]:
     """Failure code -> completions, sorted by code."""
     return dict(sorted(Counter(grade.failure.code for grade in grades if grade.failure).items()))
-
-
-def total_usage(grades: Sequence[Grade]) -> JudgeUsage:
-    """The combined usage."""
-    return sum((grade.usage for grade in grades), JudgeUsage())
-
-
-def _mean(criterion: Criterion, graded: Sequence[Grade]) -> MeanGrade:
-    width = criterion.highest - criterion.lowest
-    shares: dict[str, list[float]] = defaultdict(list)
-    for grade in graded:
-        shares[grade.item_id].append((grade.criteria[criterion.name].score - criterion.lowest) / width)
-    estimate = ratio_estimate([(sum(one), len(one)) for one in shares.values()])
-    assert estimate is not None  # there is at least one grade
-    mean, low, high = (criterion.lowest + width * x for x in (estimate.value, estimate.low, estimate.high))
-    return MeanGrade(
-        mean=mean,
-        low=low,
-        high=high,
-        n=estimate.n,
-        num_items=len(shares),
-        lowest=criterion.lowest,
-        highest=criterion.highest,
-    )
 
 
 MAX_FAILURES_IN_A_ROW = 10
@@ -146,7 +137,11 @@ def judge_evaluation(
         JudgeError: The endpoint cannot judge anything.
     """
     evaluation = find_evaluation(home, reference)
-    predictions = _select(load_predictions(home, evaluation), options)
+    predictions = load_predictions(home, evaluation)
+    items = list(dict.fromkeys(prediction.item_id for prediction in predictions))
+    if options.max_items is not None and options.max_items < len(items):
+        chosen = set(random.Random(options.seed).sample(items, options.max_items))
+        predictions = tuple(prediction for prediction in predictions if prediction.item_id in chosen)
     grader = Grader(chat, judge, rubric, JudgeCache(home.settings.judge_cache_dir), options.prices)
     grades: list[Grade] = []
     with in_threads(grader.grade, predictions, num_threads=options.concurrency) as results:
@@ -189,15 +184,6 @@ def judge_api_key(settings: Settings) -> SecretStr | None:
     return SecretStr(key) if key else None
 
 
-def _select(predictions: Sequence[Prediction], options: JudgingOptions) -> list[Prediction]:
-    """The predictions of the chosen items, in their order."""
-    items = list(dict.fromkeys(prediction.item_id for prediction in predictions))
-    if options.max_items is not None and options.max_items < len(items):
-        items = random.Random(options.seed).sample(items, options.max_items)
-    chosen = set(items)
-    return [prediction for prediction in predictions if prediction.item_id in chosen]
-
-
 def _stop_if_failing(grades: Sequence[Grade]) -> None:
     """Raise JudgeError after too many consecutive endpoint failures: more requests would waste time."""
     last = grades[-MAX_FAILURES_IN_A_ROW:]
@@ -212,9 +198,8 @@ def _stop_if_failing(grades: Sequence[Grade]) -> None:
 def _report(
     evaluation: Evaluation, grader: Grader, predictions: Sequence[Prediction], grades: Sequence[Grade]
 ) -> RubricReport:
-    usage = total_usage(grades)
-    usage_now = total_usage([grade for grade in grades if not grade.is_cached])
-    prices = grader.prices
+    usage = sum((grade.usage for grade in grades), JudgeUsage())
+    usage_now = sum((grade.usage for grade in grades if not grade.is_cached), JudgeUsage())
     return RubricReport(
         created_at=datetime.now(UTC),
         tunix_rt_version=__version__,
@@ -231,18 +216,18 @@ def _report(
         criteria=criterion_means(grader.rubric, grades),
         usage=usage,
         usage_of_this_run=usage_now,
-        prices=prices,
-        cost=None if prices is None else usage.cost(prices),
-        cost_of_this_run=None if prices is None else usage_now.cost(prices),
+        prices=grader.prices,
+        cost=usage.cost(grader.prices),
+        cost_of_this_run=usage_now.cost(grader.prices),
         grades=tuple(grades),
     )
 
 
 def _report_path(settings: Settings, reference: str, report: RubricReport) -> Path:
     """In the named evaluation directory, else in that of the evaluation in the home directory."""
-    named = Path(reference).parent if reference.endswith(EVALUATION_FILE) else Path(reference)
+    directory = named_directory(reference)
     # A run directory holds an evaluation too, but its manifest lists every file in it.
-    is_writable = EvaluationDir(named).evaluation.is_file() and not RunDir(named).recipe.exists()
-    directory = named if is_writable else settings.evaluations_dir / str(report.evaluation_id)
+    if directory is None or not (directory / EVALUATION_FILE).is_file() or RunDir(directory).recipe.exists():
+        directory = settings.evaluations_dir / str(report.evaluation_id)
     judge = re.sub(r"[^A-Za-z0-9._-]+", "-", report.judge.model).strip(".-") or "judge"
     return directory / "judgements" / report.rubric.name / f"{judge}.json"

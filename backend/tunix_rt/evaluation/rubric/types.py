@@ -3,8 +3,6 @@
 Grades never affect the accuracy: they are another model's opinion, separate from checked answers.
 """
 
-import hashlib
-import json
 from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
@@ -12,6 +10,7 @@ from uuid import UUID
 from pydantic import Field, model_validator
 
 from tunix_rt.base.records import Count, Record, Text
+from tunix_rt.evaluation.types import json_hash
 
 ShownField = Literal["question", "expected_answer", "work", "answer"]
 GradeFailureCode = Literal[
@@ -61,12 +60,6 @@ class Rubric(Record):
         return json_hash(self.to_json())
 
 
-def json_hash(value: object) -> str:
-    """SHA-256 of a JSON value, independent of the order of its keys."""
-    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()
-
-
 class JudgeModel(Record):
     """The judge. It has no field for a key, which is read from the environment and never stored."""
 
@@ -96,15 +89,12 @@ class JudgeUsage(Record):
     num_output_tokens: Count = 0
 
     def __add__(self, other: "JudgeUsage") -> "JudgeUsage":
-        return JudgeUsage(
-            num_requests=self.num_requests + other.num_requests,
-            num_without_usage=self.num_without_usage + other.num_without_usage,
-            num_input_tokens=self.num_input_tokens + other.num_input_tokens,
-            num_output_tokens=self.num_output_tokens + other.num_output_tokens,
-        )
+        return JudgeUsage(**{name: number + getattr(other, name) for name, number in self})
 
-    def cost(self, prices: Prices) -> float:
-        """The cost of the counted tokens."""
+    def cost(self, prices: Prices | None) -> float | None:
+        """The cost of the counted tokens; None without prices."""
+        if prices is None:
+            return None
         return (self.num_input_tokens * prices.input + self.num_output_tokens * prices.output) / 1_000_000
 
 

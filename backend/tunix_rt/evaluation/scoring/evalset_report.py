@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from tunix_rt.base.assets import shipped_dataset_names, shipped_evalset_names, shipped_traces
 from tunix_rt.base.records import Pagination, pagination
 from tunix_rt.base.settings import Settings
-from tunix_rt.datasets.evalsets import EvalLine, evalset_paths, named_evalset, read_eval_lines
+from tunix_rt.datasets.evalsets import evalset_paths, named_evalset, read_eval_lines
 from tunix_rt.datasets.files import dataset_keys
 from tunix_rt.datasets.service import iter_rows
 from tunix_rt.datasets.types import EvalItem, evalset_hash
@@ -30,7 +30,6 @@ ProblemCode = Literal[
     "answer-unreadable",
     "choices-repeated",
 ]
-_WARNINGS: frozenset[ProblemCode] = frozenset({"answer-in-prompt"})
 
 
 class EvalSetProblem(BaseModel):
@@ -59,7 +58,7 @@ class EvalSetReport(BaseModel):
 
 
 def validate_evalset(
-    path: Path, *, dataset_prompts: Mapping[str, Iterable[str]] | None = None, min_items: int = 1
+    path: Path, *, dataset_prompts: Mapping[str, Iterable[str]] | None = None
 ) -> EvalSetReport:
     """Check a file line by line and as a whole. Raises only if the file does not exist.
 
@@ -67,17 +66,14 @@ def validate_evalset(
         path: the JSONL file.
         dataset_prompts: prompts of training datasets by dataset name; a question that occurs in one of them
             (ignoring case and white space) is an error.
-        min_items: fewer items than this is an error.
     """
     lines = list(read_eval_lines(path))
-    items = [line.item for line in lines if line.item is not None]
+    numbered = [(line.line, line.item) for line in lines if line.item is not None]
+    items = [item for _, item in numbered]
     problems = [_problem("line-invalid", line.line, line.problem) for line in lines if line.problem]
-    problems += [*_repetitions(lines), *_leaks(lines), *_unusable_answers(lines)]
-    problems += _contamination(lines, dataset_prompts or {})
-    if len(items) < min_items:
-        problems.append(
-            _problem("too-few-items", None, f"{len(items)} items, at least {min_items} are needed")
-        )
+    problems += _problems_of_items(numbered, dataset_prompts or {})
+    if not items:
+        problems.append(_problem("too-few-items", None, "0 items, at least 1 are needed"))
     return EvalSetReport(
         file=path.name,
         is_valid=all(problem.severity == "warning" for problem in problems),
@@ -91,56 +87,37 @@ def validate_evalset(
 
 
 def _problem(code: ProblemCode, line: int | None, message: str) -> EvalSetProblem:
-    severity: Literal["error", "warning"] = "warning" if code in _WARNINGS else "error"
+    severity: Literal["error", "warning"] = "warning" if code == "answer-in-prompt" else "error"
     return EvalSetProblem(code=code, severity=severity, line=line, message=message)
 
 
-def _repetitions(lines: list[EvalLine]) -> Iterator[EvalSetProblem]:
-    first_with_id: dict[str, int] = {}
-    first_with_prompt: dict[str, int] = {}
-    for line, item in _numbered(lines):
-        first = first_with_id.setdefault(item.id, line)
-        if first != line:
+def _problems_of_items(
+    numbered: list[tuple[int, EvalItem]], dataset_prompts: Mapping[str, Iterable[str]]
+) -> Iterator[EvalSetProblem]:
+    """Repetitions, then leaked answers, unusable answers and contamination."""
+    line_of_id: dict[str, int] = {}
+    line_of_prompt: dict[str, int] = {}
+    for line, item in numbered:
+        if (first := line_of_id.setdefault(item.id, line)) != line:
             yield _problem("id-repeated", line, f"id {item.id!r} is also on line {first}")
-        first = first_with_prompt.setdefault(normalised_prompt(item.prompt), line)
-        if first != line:
+        if (first := line_of_prompt.setdefault(normalised_prompt(item.prompt), line)) != line:
             yield _problem("prompt-repeated", line, f"the same question is on line {first}")
-
-
-def _leaks(lines: list[EvalLine]) -> Iterator[EvalSetProblem]:
-    for line, item in _numbered(lines):
-        if _occurs_in(item.expected_answer, item.prompt):
+    for line, item in numbered:
+        # An adjacent digit or letter, or a digit group after a separator, makes it part of something else.
+        pattern = rf"(?<![\w])(?<!\d[.,]){re.escape(item.expected_answer)}(?![\w])(?![.,]\d)"
+        if re.search(pattern, item.prompt, re.IGNORECASE):
             message = f"the answer {item.expected_answer!r} is in the prompt; fine only for a choice"
             yield _problem("answer-in-prompt", line, message)
-
-
-def _unusable_answers(lines: list[EvalLine]) -> Iterator[EvalSetProblem]:
-    for line, item in _numbered(lines):
+    for line, item in numbered:
         if (reason := unreadable_answer(item)) is not None:
             yield _problem("answer-unreadable", line, f"no answer can be correct: {reason}")
         if len({canonical_text(choice) for choice in item.choices}) < len(item.choices):
             yield _problem("choices-repeated", line, "two choices are the same")
-
-
-def _occurs_in(answer: str, prompt: str) -> bool:
-    # An adjacent digit or letter, or a digit group after a separator, makes it part of something else.
-    return bool(
-        re.search(rf"(?<![\w])(?<!\d[.,]){re.escape(answer)}(?![\w])(?![.,]\d)", prompt, re.IGNORECASE)
-    )
-
-
-def _contamination(
-    lines: list[EvalLine], dataset_prompts: Mapping[str, Iterable[str]]
-) -> Iterator[EvalSetProblem]:
-    line_of = {normalised_prompt(item.prompt): line for line, item in _numbered(lines)}
+    last_line = {normalised_prompt(item.prompt): line for line, item in numbered}
     for name, prompts in sorted(dataset_prompts.items()):
-        shared = {line_of[key] for prompt in prompts if (key := normalised_prompt(prompt)) in line_of}
-        for line in sorted(shared):
+        shared = last_line.keys() & map(normalised_prompt, prompts)
+        for line in sorted(last_line[prompt] for prompt in shared):
             yield _problem("contaminated", line, f"the question is also in the dataset {name!r}")
-
-
-def _numbered(lines: list[EvalLine]) -> Iterator[tuple[int, EvalItem]]:
-    return ((line.line, line.item) for line in lines if line.item is not None)
 
 
 def _counts(values: Iterable[str]) -> dict[str, int]:
@@ -206,12 +183,7 @@ def _summary(name: str, path: Path) -> EvalSetSummary:
     return EvalSetSummary(
         name=name,
         is_shipped=name in shipped_evalset_names(),
-        is_valid=report.is_valid,
-        num_items=report.num_items,
-        content_hash=report.content_hash,
-        sections=report.sections,
-        categories=report.categories,
-        difficulties=report.difficulties,
+        **report.model_dump(exclude={"file", "problems"}),
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tunix_rt.base.errors import DataError
 from tunix_rt.evaluation.types import RULE_OF_MARKUP, Extraction, ExtractionRule
-from tunix_rt.traces.completion import parse_completion, reasoning_lines
+from tunix_rt.traces.completion import ParsedCompletion, parse_completion, reasoning_lines
 from tunix_rt.traces.types import MARKUPS, MarkupStyle
 
 
@@ -32,8 +32,6 @@ class Span:
         """Whether a position is inside the block."""
         return self.start <= position < self.end
 
-
-Finder = Callable[[str, Span | None], list[Candidate]]
 
 _REASONING_TAGS = {name: re.compile(rf"<(/?){name}>") for name in ("reasoning", "think")}
 _ANSWER_TAG = re.compile(r"<(/?)answer>", re.IGNORECASE)
@@ -90,7 +88,7 @@ def _after_think(text: str, hidden: Span | None) -> list[Candidate]:
     return [] if hidden is None else [Candidate(text[hidden.end :].strip(), hidden.end)]
 
 
-def _in_boxes(text: str, hidden: Span | None) -> list[Candidate]:
+def _in_boxes(text: str, _: Span | None) -> list[Candidate]:
     r"""The contents of the outermost complete `\boxed{…}`; braces may nest, `\{` is not a brace."""
     open_braces: list[re.Match[str]] = []
     boxes: list[tuple[int, int, int]] = []
@@ -103,23 +101,15 @@ def _in_boxes(text: str, hidden: Span | None) -> list[Candidate]:
                 while boxes and boxes[-1][0] > opening.start():
                     boxes.pop()
                 boxes.append((opening.start(), opening.end(), brace.start()))
-    return [
-        Candidate(text[inner:end].strip(), start)
-        for start, inner, end in boxes
-        if hidden is None or not hidden.contains(start)
-    ]
+    return [Candidate(text[inner:end].strip(), start) for start, inner, end in boxes]
 
 
-def _after_hashes(text: str, hidden: Span | None) -> list[Candidate]:
+def _after_hashes(text: str, _: Span | None) -> list[Candidate]:
     """The rest of the line after each `####`, or the next line if it is empty."""
-    return [
-        Candidate(line[1].strip(), line.start())
-        for line in _HASH_LINE.finditer(text)
-        if hidden is None or not hidden.contains(line.start())
-    ]
+    return [Candidate(line[1].strip(), line.start()) for line in _HASH_LINE.finditer(text)]
 
 
-def _last_phrase(text: str, hidden: Span | None) -> list[Candidate]:
+def _last_phrase(text: str, _: Span | None) -> list[Candidate]:
     """The text after the last `the answer is`, `Answer:` or `A:`, up to the end of the sentence."""
     last = _last_match(_PHRASE, text)
     if last is None:
@@ -128,7 +118,7 @@ def _last_phrase(text: str, hidden: Span | None) -> list[Candidate]:
     return [Candidate(text[last.end() : end.start() if end else len(text)].strip(" \t*"), last.start())]
 
 
-def _last_number(text: str, hidden: Span | None) -> list[Candidate]:
+def _last_number(text: str, _: Span | None) -> list[Candidate]:
     """The last number of the text, with its sign, currency, percent sign or denominator."""
     last = _last_match(_NUMBER, text)
     return [] if last is None else [Candidate(last[0].strip(), last.start())]
@@ -138,7 +128,7 @@ def _last_match(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
     return next(iter(deque(pattern.finditer(text), maxlen=1)), None)
 
 
-FINDERS: Mapping[ExtractionRule, Finder] = {
+FINDERS: Mapping[ExtractionRule, Callable[[str, Span | None], list[Candidate]]] = {
     "answer-tag": _in_answer_tags,
     "after-think": _after_think,
     "boxed": _in_boxes,
@@ -146,8 +136,6 @@ FINDERS: Mapping[ExtractionRule, Finder] = {
     "answer-phrase": _last_phrase,
     "last-number": _last_number,
 }
-WHOLE_TEXT_RULES: frozenset[ExtractionRule] = frozenset({"answer-phrase", "last-number"})
-"""These rules search the reasoning too; their answers are counted separately."""
 
 EXTRACTOR_VERSION = "1"
 """Changes whenever the same completion could give another answer."""
@@ -179,7 +167,13 @@ def extract(text: str, markup: MarkupStyle, extraction: Extraction) -> Extracted
         "<reasoning>\n6*7=42\n</reasoning>\n<answer>42</answer>" -> "42" by answer-tag, steps ("6*7=42",)
     """
     block = reasoning_block(text, markup)
-    found, rule = _first_found(text, block, extraction)
+    found: list[Candidate] = []
+    rule: ExtractionRule | None
+    for rule in extraction.rules + extraction.lenient_rules:
+        if found := _found_by(rule, text, block):
+            break
+    else:
+        rule = None
     is_lenient = rule in extraction.lenient_rules
     # A lenient rule takes its answer from the reasoning, so the whole text is reasoning.
     reasoning = _reasoning(text, block, [] if is_lenient else found)
@@ -195,20 +189,22 @@ def extract(text: str, markup: MarkupStyle, extraction: Extraction) -> Extracted
     )
 
 
-def _first_found(
-    text: str, block: Span | None, extraction: Extraction
-) -> tuple[list[Candidate], ExtractionRule | None]:
-    for rule in extraction.rules + extraction.lenient_rules:
-        found = _found_by(rule, text, block)
-        if found:
-            return found, rule
-    return [], None
+def parse_well_formed(text: str, markup: MarkupStyle) -> ParsedCompletion | None:
+    """The parts of a completion in exactly the form that training teaches; None for any other."""
+    # Each mark must occur exactly once; checked first, because it keeps the pattern's search linear.
+    if any(text.count(mark) != 1 for mark in MARKUPS[markup].reserved):
+        return None
+    try:
+        return parse_completion(text, markup)
+    except DataError:
+        return None
 
 
 def _found_by(rule: ExtractionRule, text: str, block: Span | None) -> list[Candidate]:
-    # Text inside the reasoning is not an answer.
-    hidden = None if rule in WHOLE_TEXT_RULES else block
-    return [found for found in FINDERS[rule](text, hidden) if found.text]
+    # Text inside the reasoning is not an answer, except to these two, whose answers are counted separately.
+    hidden = None if rule in ("answer-phrase", "last-number") else block
+    candidates = FINDERS[rule](text, hidden)
+    return [one for one in candidates if one.text and not (hidden and hidden.contains(one.start))]
 
 
 def _reasoning(text: str, block: Span | None, found: list[Candidate]) -> str:
@@ -223,12 +219,7 @@ def _reasoning(text: str, block: Span | None, found: list[Candidate]) -> str:
 
 
 def _is_well_formed(text: str, markup: MarkupStyle, block: Span | None) -> bool:
-    # Each mark must occur exactly once; checked first, because it keeps the pattern's search linear.
-    if any(text.count(mark) != 1 for mark in MARKUPS[markup].reserved):
+    parsed = parse_well_formed(text, markup)
+    if parsed is None:
         return False
-    try:
-        parsed = parse_completion(text, markup)
-    except DataError:
-        return False
-    found = _found_by(RULE_OF_MARKUP[markup], text, block)
-    return [part.text for part in found] == [parsed.answer]
+    return [part.text for part in _found_by(RULE_OF_MARKUP[markup], text, block)] == [parsed.answer]

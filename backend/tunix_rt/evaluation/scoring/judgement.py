@@ -30,24 +30,21 @@ def checked_steps(steps: Iterable[str]) -> tuple[CheckedStep, ...]:
     num_chars = 0
     for step in steps:
         num_chars += len(step)
-        verdict = _verdict(step) if num_chars <= MAX_CHARS_READ else "unchecked"
+        claims = read_step(step).claims if num_chars <= MAX_CHARS_READ else ()
+        verdicts = {claim.verdict for claim in claims}
+        verdict: StepVerdict = "unchecked"
+        if "wrong" in verdicts:
+            verdict = "broken"
+        elif "confirmed" in verdicts:
+            verdict = "confirmed"
         checked.append(CheckedStep(text=step, verdict=verdict))
     return tuple(checked)
-
-
-def _verdict(step: str) -> StepVerdict:
-    verdicts = {claim.verdict for claim in read_step(step).claims}
-    if "wrong" in verdicts:
-        return "broken"
-    return "confirmed" if "confirmed" in verdicts else "unchecked"
 
 
 MAX_ANSWERS_GIVEN = 5
 """More different answers than this are wrong without being checked."""
 CHUNK_SIZE = 250
 """Completions per chunk for a worker: large enough to make the transfer cheap."""
-
-Pair = tuple[EvalItem, Generation]
 
 
 def judge(item: EvalItem, generation: Generation, protocol: Protocol) -> Prediction:
@@ -77,7 +74,20 @@ def judge_all(
     Raises:
         DataError: A generation belongs to no item.
     """
-    pairs = _pairs(items, generations)
+    by_item: dict[str, list[Generation]] = defaultdict(list)
+    for generation in generations:
+        by_item[generation.item_id].append(generation)
+    unknown = by_item.keys() - {item.id for item in items}
+    if unknown:
+        raise DataError(
+            f"{len(unknown)} texts belong to items that are not in the eval set, e.g. {min(unknown)!r}.",
+            next_step="Score them with the eval set that they were written for.",
+        )
+    pairs = (
+        (item, generation)
+        for item in items
+        for generation in sorted(by_item[item.id], key=lambda one: one.sample)
+    )
     chunks = iter(lambda: list(islice(pairs, CHUNK_SIZE)), [])
     for predictions in mapper(partial(_judge_chunk, protocol), chunks):
         yield from predictions
@@ -130,33 +140,15 @@ def _check(item: EvalItem, extracted: Extracted, max_chars: int) -> Checked:
     """All given answers must be correct, so listing several answers does not help."""
     if sum(map(len, extracted.given)) > max_chars:
         return Checked(False, checker_of(item), f"the answer is longer than {max_chars} characters", None)
-    if len(extracted.given) == 1:
-        return check(item, extracted.given[0])
     explanation = f"{len(extracted.given)} different answers were given"
     if len(extracted.given) > MAX_ANSWERS_GIVEN:
         return Checked(False, checker_of(item), explanation, None)
     checks = [check(item, answer) for answer in extracted.given]
-    if any(one.is_right is None for one in checks):
-        return next(one for one in checks if one.is_right is None)
-    if all(one.is_right for one in checks):
-        return checks[0]
+    undecided = [one for one in checks if one.is_right is None]
+    if len(checks) == 1 or undecided or all(one.is_right for one in checks):
+        return (undecided or checks)[0]
     return Checked(False, checker_of(item), explanation, None)
 
 
-def _pairs(items: Sequence[EvalItem], generations: Iterable[Generation]) -> Iterator[Pair]:
-    by_item: dict[str, list[Generation]] = defaultdict(list)
-    for generation in generations:
-        by_item[generation.item_id].append(generation)
-    unknown = by_item.keys() - {item.id for item in items}
-    if unknown:
-        raise DataError(
-            f"{len(unknown)} texts belong to items that are not in the eval set, e.g. {min(unknown)!r}.",
-            next_step="Score them with the eval set that they were written for.",
-        )
-    for item in items:
-        for generation in sorted(by_item[item.id], key=lambda one: one.sample):
-            yield item, generation
-
-
-def _judge_chunk(protocol: Protocol, pairs: list[Pair]) -> list[Prediction]:
+def _judge_chunk(protocol: Protocol, pairs: list[tuple[EvalItem, Generation]]) -> list[Prediction]:
     return [judge(item, generation, protocol) for item, generation in pairs]

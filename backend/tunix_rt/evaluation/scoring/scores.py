@@ -221,7 +221,6 @@ def by_item(predictions: Iterable[Prediction]) -> dict[str, ItemSamples]:
     }
 
 
-CHECKER_FAILED = "checker"
 _ORDER = {name: position for position, name in enumerate((*get_args(Section), *get_args(Difficulty)))}
 
 JudgementCount = Callable[[Judgement], int]
@@ -247,7 +246,7 @@ def score(predictions: Sequence[Prediction], *, has_lenient_rules: bool) -> Scor
         by_category=scorer.score_groups(items, lambda prediction: prediction.category),
         by_difficulty=scorer.score_groups(items, lambda prediction: prediction.difficulty),
         failures=_sorted_counts(
-            CHECKER_FAILED if one.generation.failure is None else one.generation.failure.code
+            "checker" if one.generation.failure is None else one.generation.failure.code
             for one in predictions
             if not one.judgement.is_scored
         ),
@@ -299,7 +298,13 @@ class _Scorer:
             ),
             reasoning_steps=_spread([len(one.judgement.steps) for one in scored]),
             # The steps of one completion are not independent.
-            step_correctness=ratio_estimate(_count_by_item(items, _num_confirmed, _num_checked)),
+            step_correctness=ratio_estimate(
+                _count_by_item(
+                    items,
+                    lambda one: sum(step.verdict == "confirmed" for step in one.steps),
+                    lambda one: sum(step.verdict != "unchecked" for step in one.steps),
+                )
+            ),
             right_by_wrong_work=self._rate(
                 items, lambda one: one.is_correct and one.has_broken_step, lambda one: one.is_correct
             ),
@@ -338,14 +343,6 @@ def _count_by_item(
 ) -> list[tuple[int, int]]:
     judgements = [[one.judgement for one in item.scored] for item in items]
     return [(sum(map(counted, group)), sum(map(among, group))) for group in judgements]
-
-
-def _num_confirmed(judgement: Judgement) -> int:
-    return sum(step.verdict == "confirmed" for step in judgement.steps)
-
-
-def _num_checked(judgement: Judgement) -> int:
-    return sum(step.verdict != "unchecked" for step in judgement.steps)
 
 
 def _spread(values: Sequence[int]) -> Spread | None:

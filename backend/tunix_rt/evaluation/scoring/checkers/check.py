@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from importlib.util import find_spec
 
+from tunix_rt.base.errors import MissingExtraError
 from tunix_rt.datasets.types import CheckerName, EvalItem
 from tunix_rt.evaluation.scoring.checkers import numeric, structured, text, verifiers
 from tunix_rt.evaluation.scoring.checkers.numeric import PLAIN_NUMBER, number_of
@@ -48,30 +50,19 @@ def _has_unit(answer: str) -> bool:
     return unit is not None and unit.dimension != "share" and not (rest if after else measure.after)
 
 
-CHECKER_VERSIONS: dict[CheckerName, str] = {
-    "number": numeric.VERSION,
-    "quantity": numeric.VERSION,
-    "math": verifiers.VERSION,
-    "choice": structured.VERSION,
-    "text": text.VERSION,
-    "list": structured.VERSION,
-    "set": structured.VERSION,
-    "date": structured.VERSION,
-    "task": verifiers.VERSION,
+_CHECKERS: Mapping[CheckerName, tuple[Callable[[EvalItem, str], Checked], str]] = {
+    "number": (numeric.check_number, numeric.VERSION),
+    "quantity": (numeric.check_quantity, numeric.VERSION),
+    "math": (verifiers.check_math, verifiers.VERSION),
+    "choice": (structured.check_choice, structured.VERSION),
+    "text": (text.check_text, text.VERSION),
+    "list": (structured.check_list, structured.VERSION),
+    "set": (structured.check_set, structured.VERSION),
+    "date": (structured.check_date, structured.VERSION),
+    "task": (verifiers.check_task, verifiers.VERSION),
 }
+CHECKER_VERSIONS = {name: version for name, (_, version) in _CHECKERS.items()}
 """A version changes whenever the same answer could get another verdict."""
-
-_CHECKERS: Mapping[CheckerName, Callable[[EvalItem, str], Checked]] = {
-    "number": numeric.check_number,
-    "quantity": numeric.check_quantity,
-    "math": verifiers.check_math,
-    "choice": structured.check_choice,
-    "text": text.check_text,
-    "list": structured.check_list,
-    "set": structured.check_set,
-    "date": structured.check_date,
-    "task": verifiers.check_task,
-}
 
 
 def check(item: EvalItem, answer: str) -> Checked:
@@ -80,7 +71,7 @@ def check(item: EvalItem, answer: str) -> Checked:
     Example:
         an item that expects "18", answer "18 eggs" -> right: "18 eggs equals 18"
     """
-    return _CHECKERS[checker_of(item)](item, answer)
+    return _CHECKERS[checker_of(item)][0](item, answer)
 
 
 def checker_of(item: EvalItem) -> CheckerName:
@@ -101,7 +92,7 @@ def unreadable_answer(item: EvalItem) -> str | None:
         return None
     for answer in (item.expected_answer, *item.accepted_answers):
         own = item.model_copy(update={"expected_answer": answer, "accepted_answers": ()})
-        checked = verifiers.check_readable(answer) if name == "math" else _CHECKERS[name](own, answer)
+        checked = verifiers.check_readable(answer) if name == "math" else _CHECKERS[name][0](own, answer)
         if not checked.is_right:
             return checked.explanation
     return None
@@ -110,7 +101,7 @@ def unreadable_answer(item: EvalItem) -> str | None:
 def require_checkers(items: Iterable[EvalItem]) -> None:
     """Raises MissingExtraError when an item needs a checker whose library is not installed."""
     names = {checker_of(item) for item in items}
-    if "math" in names:
-        verifiers.require_math_verify()
-    if "task" in names:
-        verifiers.require_reasoning_gym()
+    if "math" in names and find_spec("math_verify") is None:
+        raise MissingExtraError("Checking symbolic answers", extra="math")
+    if "task" in names and find_spec("reasoning_gym") is None:
+        raise MissingExtraError("Verifying reasoning-gym answers", extra="gym")

@@ -9,7 +9,6 @@ from tunix_rt.datasets.types import EvalItem
 from tunix_rt.evaluation.scoring.checkers.quantities import (
     MONEY,
     Measure,
-    Unit,
     find_unit,
     parse_measure,
     parse_measures,
@@ -30,11 +29,10 @@ def check_number(item: EvalItem, answer: str) -> Checked:
     Example:
         expected "0.5": "½" -> right; "0.50 litres" -> right; "0.5 or 1" -> wrong
     """
-    asks_percent = _asks_percent(item)
-    value = number_of(answer, in_percent=asks_percent)
-    wanted = [
-        number_of(text, in_percent=asks_percent) for text in (item.expected_answer, *item.accepted_answers)
-    ]
+    question = _SENTENCE_END.split(item.prompt.strip())[-1]
+    in_percent = bool(_PERCENT.search(item.expected_answer) or _ASKED_PERCENT.search(question))
+    value = number_of(answer, in_percent=in_percent)
+    wanted = [number_of(one, in_percent=in_percent) for one in (item.expected_answer, *item.accepted_answers)]
     if None in wanted:
         return undecidable("number", item.expected_answer, "number")
     if value is None:
@@ -54,27 +52,16 @@ def number_of(text: str, *, in_percent: bool = False) -> Fraction | None:
     if PLAIN_NUMBER.fullmatch(text):  # the most common form
         return Fraction(text)
     measure = parse_measure(plain(text))
-    if measure is None or _multiplies_variable(measure):
+    if measure is None:
         return None
+    first, _, rest = measure.after.partition(" ")
+    is_article = first == "a" and rest
+    if len(first) == 1 and first.isalpha() and not is_article and find_unit(first)[0] is None:
+        return None  # `2x` is not 2; `2 m` may be
     unit, _ = find_unit(measure.after)
     if unit is not None and unit.dimension == "share" and not in_percent:
         return measure.value / 100
     return measure.value
-
-
-def _multiplies_variable(measure: Measure) -> bool:
-    """`2x` is not 2; `2 m` may be."""
-    first, _, rest = measure.after.partition(" ")
-    is_article = first == "a" and rest
-    return len(first) == 1 and first.isalpha() and not is_article and find_unit(first)[0] is None
-
-
-def _asks_percent(item: EvalItem) -> bool:
-    """Whether the expected answer, or the last sentence of the question, is in percent."""
-    if _PERCENT.search(item.expected_answer):
-        return True
-    question = _SENTENCE_END.split(item.prompt.strip())[-1]
-    return _ASKED_PERCENT.search(question) is not None
 
 
 _RATE = re.compile(r"(?:per|an?|each|every|of|squared|cubed)\b|[/^²³]")
@@ -105,7 +92,7 @@ def check_quantity(item: EvalItem, answer: str) -> Checked:
     if given is None:
         explanation = f"{quoted(answer)!r} does not state exactly one quantity"
         return Checked(False, "quantity", explanation, canonical_text(answer))
-    if any(quantity is not None and _equal(given, quantity) for quantity in wanted):
+    if any(quantity is not None and _in_unit_of(given, quantity)[:2] == quantity[:2] for quantity in wanted):
         return Checked(
             True, "quantity", f"{quoted(answer)} equals {item.expected_answer}", _canonical(expected)
         )
@@ -128,39 +115,26 @@ def parse_quantity(text: str) -> Quantity | None:
         return first
     is_sum = all(part.unit == first.unit and part.unit and part.value >= 0 for part in known)
     descends = all(a.factor > b.factor for a, b in pairwise(known))
-    return (
-        first._replace(value=sum((part.value for part in known), Fraction(0)))
-        if is_sum and descends
-        else None
-    )
+    total = sum((part.value for part in known), Fraction(0))
+    return first._replace(value=total) if is_sum and descends else None
 
 
 def _quantity(measure: Measure) -> Quantity | None:
-    currency, _ = find_unit(measure.before)
-    if currency is not None:
-        return _of(measure, currency)
-    unit, rest = find_unit(measure.after.removesuffix(" and"))
+    unit, _ = find_unit(measure.before)
     if unit is None:
-        return Quantity(measure.value, _noun(measure.after), Fraction(1))
-    # `18 dollars a day` is still money; `18 m per step` is no longer a length.
-    return _of(measure, unit) if unit.dimension in MONEY or not _RATE.match(rest) else None
-
-
-def _of(measure: Measure, unit: Unit) -> Quantity:
+        unit, rest = find_unit(measure.after.removesuffix(" and"))
+        if unit is None:
+            return Quantity(measure.value, _noun(measure.after), Fraction(1))
+        # `18 dollars a day` is still money; `18 m per step` is no longer a length.
+        if unit.dimension not in MONEY and _RATE.match(rest):
+            return None
     return Quantity(measure.value * unit.factor, unit.dimension, unit.factor)
 
 
 def _noun(words: str) -> str:
     """The last word, in the singular: `duck eggs` -> `egg`."""
-    last = words.casefold().split()[-1:] or [""]
-    word = last[0].strip("().,;:'\"")
-    return (
-        word.removesuffix("es") if word.endswith(("ches", "shes", "xes", "sses")) else word.removesuffix("s")
-    )
-
-
-def _equal(given: Quantity, wanted: Quantity) -> bool:
-    return _in_unit_of(given, wanted)[:2] == wanted[:2]
+    word = "".join(words.casefold().split()[-1:]).strip("().,;:'\"")
+    return word.removesuffix("es" if word.endswith(("ches", "shes", "xes", "sses")) else "s")
 
 
 def _in_unit_of(given: Quantity, wanted: Quantity) -> Quantity:

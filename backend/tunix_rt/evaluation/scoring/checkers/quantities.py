@@ -1,7 +1,6 @@
 """Parse numbers with units from an answer."""
 
 import re
-from collections.abc import Iterator
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -122,16 +121,22 @@ def parse_measures(text: str) -> tuple[Measure, ...]:
     if (fraction := FRACTION_WORDS.get(text.lower().replace("-", " "))) is not None:
         return (Measure(fraction, "", ""),)
     text = _EMOJI.sub("", text).strip()
-    text = _after_equality(words_as_digits(_without_brackets(text)))
+    if bracketed := _BRACKETED.fullmatch(text):
+        text = (bracketed[1] or bracketed[2] or "").strip()
+    text = _after_equality(words_as_digits(text))
     text = _BARE_POWER.sub("1×10^", _SQUARES.sub(lambda power: "²" if power[1] == "2" else "³", text))
     matches = list(_NUMBER.finditer(text))
-    if not matches or _has_unexpected_parts(text, matches):
+    ends, starts = [match.end() for match in matches], [match.start() for match in matches]
+    gaps = [text[end:start] for end, start in zip([0, *ends], [*starts, len(text)], strict=True)]
+    if not matches or _has_unexpected_parts(matches[0], gaps):
         return ()
-    measures = [_measure(match, following) for match, following in _with_following(text, matches)]
-    if not all(measures):
-        return ()
+    measures = [_measure(match, following) for match, following in zip(matches, gaps[1:], strict=True)]
     known = tuple(measure for measure in measures if measure)
-    return known[:1] if _is_restated(text, matches, known) else known
+    if len(known) < len(measures):
+        return ()
+    is_pair = len(known) == 2 and known[0].value == known[1].value
+    # `eighteen (18)` states one number twice.
+    return known[:1] if is_pair and gaps[1].endswith("(") and gaps[2].startswith(")") else known
 
 
 def parse_measure(text: str) -> Measure | None:
@@ -143,11 +148,6 @@ def parse_measure(text: str) -> Measure | None:
 def is_hedged(text: str) -> bool:
     """Whether a text negates, doubts or compares what it states: `not 18`, `18 or 19`, `at least 18`."""
     return _HEDGES.search(text) is not None
-
-
-def _without_brackets(text: str) -> str:
-    match = _BRACKETED.fullmatch(text)
-    return (match[1] or match[2] or "").strip() if match else text
 
 
 def _after_equality(text: str) -> str:
@@ -162,70 +162,40 @@ def _after_equality(text: str) -> str:
     return text
 
 
-def _has_unexpected_parts(text: str, matches: list[re.Match[str]]) -> bool:
-    gaps = _gaps(text, matches)
+def _has_unexpected_parts(first: re.Match[str], gaps: list[str]) -> bool:
+    """Whether the texts around the numbers, of which `first` is one, make them part of something else."""
+    before = gaps[0]
     if any(_GLUED.search(gap) for gap in gaps[:-1]) or any(gap.endswith(":") for gap in gaps[1:-1]):
         return True
-    if _UNKNOWN.search(gaps[0].replace("²", "").replace("³", "")) or _is_operator(matches[0], gaps[0]):
+    if _UNKNOWN.search(before.replace("²", "").replace("³", "")):
+        return True
+    # A sign apart from its digits, with other text before it, is an operator: `I + 1`.
+    if (first["sign"] or "").endswith(" ") and before.strip() and not before.rstrip().endswith(":"):
         return True
     rest = _RATE.sub(" ", " ".join(gaps))
     return bool(_UNEXPECTED_SIGNS.search(rest)) or is_hedged(rest)
 
 
-def _is_restated(text: str, matches: list[re.Match[str]], measures: tuple[Measure, ...]) -> bool:
-    """Whether the text states one number twice, as in `eighteen (18)`."""
-    values = {measure.value for measure in measures}
-    second = matches[-1]
-    in_brackets = text[: second.start()].endswith("(") and text[second.end() :].startswith(")")
-    return len(matches) == 2 and len(values) == 1 and in_brackets
-
-
-def _is_operator(match: re.Match[str], before: str) -> bool:
-    """Whether a sign separated from its digits has other text before it: `I + 1`."""
-    stands_apart = (match["sign"] or "").endswith(" ")
-    return stands_apart and bool(before.strip()) and not before.rstrip().endswith(":")
-
-
-def _gaps(text: str, matches: list[re.Match[str]]) -> list[str]:
-    ends = [0, *(match.end() for match in matches)]
-    starts = [*(match.start() for match in matches), len(text)]
-    return [text[end:start] for end, start in zip(ends, starts, strict=True)]
-
-
-def _with_following(text: str, matches: list[re.Match[str]]) -> Iterator[tuple[re.Match[str], str]]:
-    return zip(matches, _gaps(text, matches)[1:], strict=True)
-
-
 def _measure(match: re.Match[str], following: str) -> Measure | None:
-    value = _measured_value(match)
-    if value is None:
+    """The number with its words; None if it is too large or divides by zero."""
+    exponent = int(match["exponent"] or match["power"] or 0)
+    if abs(exponent) > _MAX_EXPONENT:
         return None
+    below = _decimal(match["bottom"] or match["below"] or "1")
+    if not below:
+        return None
+    if match["mixed"]:
+        value = int(match["mixed"]) + _decimal(match["top"]) / below
+    else:
+        value = _decimal(match["number"]) * Fraction(10) ** exponent / below
+    value *= (1000 if match["thousands"] else 1) * SCALES.get((match["scale"] or "").lower(), 1)
     if "-" in (match["sign"] or "") + (match["inner"] or ""):
         value = -value
     return Measure(value, (match["currency"] or "").strip(), following.strip(" .,;:"))
 
 
-def _measured_value(match: re.Match[str]) -> Fraction | None:
-    if match["mixed"]:
-        value = _quotient(Fraction(match["top"]), match["bottom"])
-        value = None if value is None else value + int(match["mixed"])
-    else:
-        exponent = int(match["exponent"] or match["power"] or 0)
-        if abs(exponent) > _MAX_EXPONENT:
-            return None
-        value = _decimal(match["number"]) * Fraction(10) ** exponent
-        value = _quotient(value, match["below"]) if match["below"] else value
-    factor = (1000 if match["thousands"] else 1) * SCALES.get((match["scale"] or "").lower(), 1)
-    return None if value is None else value * factor
-
-
 def _decimal(digits: str) -> Fraction:
     return Fraction(digits.translate(_SEPARATORS))
-
-
-def _quotient(value: Fraction, below: str) -> Fraction | None:
-    divisor = _decimal(below)
-    return value / divisor if divisor else None
 
 
 _INCH = Fraction(254, 10_000)

@@ -1,7 +1,6 @@
 """Multiple choice, lists, sets, dates."""
 
 import re
-from collections.abc import Sequence
 from datetime import date
 from string import ascii_uppercase
 
@@ -52,17 +51,14 @@ def option_of(item: EvalItem, text: str) -> str | None:
     text = plain(text)
     if match := _LETTER.fullmatch(text):
         letter = next(group for group in match.groups()[:3] if group).upper()
-        if letter in _letters(item) and _agrees(item, letter, match[4]):
+        known = ascii_uppercase[: len(item.choices)] if item.choices else ascii_uppercase
+        if letter in known and _agrees(item, letter, match[4]):
             return letter
     for form in _WITH_TEXT:
         if (match := form.fullmatch(text)) and _agrees(item, match["letter"], match["text"]):
             return match["letter"]
     named = [letter for letter, choice in _options(item).items() if _same(choice, text)]
     return named[0] if len(named) == 1 else None
-
-
-def _letters(item: EvalItem) -> str:
-    return ascii_uppercase[: len(item.choices)] if item.choices else ascii_uppercase
 
 
 def _options(item: EvalItem) -> dict[str, str]:
@@ -133,35 +129,31 @@ def parse_date(text: str) -> date | None:
 
 
 def _day(text: str) -> date | None:
+    year = month = day = 0
     for form in _FORMS:
         if match := form.fullmatch(text):
-            return _date(int(match["year"]), _month(match["month"]), int(match["day"]))
+            year, month, day = int(match["year"]), _month(match["month"]), int(match["day"])
+            break
     if match := _NUMERIC.fullmatch(text):
         first, second, year = int(match[1]), int(match[3]), int(match[4])
         if first > 12 or first == second:
-            return _date(year, second, first)
-        return _date(year, first, second) if second > 12 else None
-    return None
+            month, day = second, first
+        elif second > 12:
+            month, day = first, second
+    try:
+        return date(year, month, day)
+    except ValueError:
+        return None
 
 
 def _month(name: str) -> int:
     """The number of the month; 0 for any other word."""
     if name.isdigit():
         return int(name)
-    full = [number for number, month in enumerate(_MONTHS, start=1) if month == name]
-    short = [
-        number
-        for number, month in enumerate(_MONTHS, start=1)
-        if month[:3] == name or name == "sept" == month[:4]
-    ]
-    return (full or short or [0])[0]
-
-
-def _date(year: int, month: int, day: int) -> date | None:
-    try:
-        return date(year, month, day)
-    except ValueError:
-        return None
+    months = enumerate(_MONTHS, start=1)
+    return next(
+        (number for number, month in months if name in (month, month[:3]) or name == "sept" == month[:4]), 0
+    )
 
 
 _ELLIPSIS = "..."
@@ -176,12 +168,10 @@ def check_list(item: EvalItem, answer: str) -> Checked:
     Example:
         expected "[1, 2, 3]": "1, 2 and 3.0" -> right; "3, 2, 1" -> wrong
     """
-    given = _elements(answer)
-    wanted = [_elements(text) for text in (item.expected_answer, *item.accepted_answers)]
+    given, *wanted = map(_elements, (answer, item.expected_answer, *item.accepted_answers))
     is_right = given in wanted
-    explanation = (
-        f"{quoted(answer)!r} {'is' if is_right else 'is not'} {quoted(item.expected_answer)!r}, in order"
-    )
+    relation = "is" if is_right else "is not"
+    explanation = f"{quoted(answer)!r} {relation} {quoted(item.expected_answer)!r}, in order"
     return Checked(is_right, "list", explanation, "; ".join(wanted[0] if is_right else given))
 
 
@@ -191,28 +181,21 @@ def check_set(item: EvalItem, answer: str) -> Checked:
     Example:
         expected "{1, 2}": "2 and 1" -> right; "1, 2, 3" -> wrong
     """
-    given = _sorted(_elements(answer))
-    wanted = [_sorted(_elements(text)) for text in (item.expected_answer, *item.accepted_answers)]
+    given, *wanted = (
+        sorted(set(_elements(text))) for text in (answer, item.expected_answer, *item.accepted_answers)
+    )
     is_right = given in wanted
     relation = "has" if is_right else "does not have"
     explanation = f"{quoted(answer)!r} {relation} the elements of {quoted(item.expected_answer)!r}"
     return Checked(is_right, "set", explanation, "; ".join(wanted[0] if is_right else given))
 
 
-def _sorted(elements: Sequence[str]) -> list[str]:
-    return sorted(set(elements))
-
-
 def _elements(text: str) -> list[str]:
     lines = [_BULLET.sub("", line.strip(), count=1) for line in text.strip().split("\n") if line.strip()]
     parts = lines if len(lines) > 1 else _parts(plain(text))
     ellipsis = [_ELLIPSIS] if clean(text).rstrip(")]} ").endswith(_ELLIPSIS) else []
-    return [_element(part) for part in parts if part.strip()] + ellipsis
-
-
-def _element(text: str) -> str:
-    value = number_of(text)
-    return canonical_text(text) if value is None else str(value)
+    values = [(part, number_of(part)) for part in parts if part.strip()]
+    return [canonical_text(part) if value is None else str(value) for part, value in values] + ellipsis
 
 
 def _parts(text: str) -> list[str]:

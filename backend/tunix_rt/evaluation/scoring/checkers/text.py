@@ -30,6 +30,7 @@ _LEAD_IN = re.compile(
     r"(?:answer|result|solution)\s*(?:is|was|equals|=|:)\s*:?\s*|(?:it\s+is|it's|this\s+is|that\s+is)\s+)",
     re.IGNORECASE,
 )
+_STOPS = " .!,;"
 _WRAPPED = (("**", "**"), ("__", "__"), ("`", "`"), ('"', '"'), ("“", "”"), ("'", "'"), ("*", "*"))
 
 
@@ -43,8 +44,7 @@ def clean(text: str) -> str:
         text = _VULGAR.sub(r" \1", text)
         text = _SUPERSCRIPTS.sub(lambda match: "^" + match[0], text)
         text = unicodedata.normalize("NFKC", text).translate(_SPELLINGS)
-        text = "".join([_visible(character) for character in text])
-    elif not text.isprintable():
+    if not (text.isascii() and text.isprintable()):
         text = "".join([_visible(character) for character in text])
     return text.strip()
 
@@ -103,21 +103,16 @@ def plain(text: str) -> str:
 def without_lead_in(text: str) -> str:
     """The text without a lead-in such as `The answer is`."""
     match = _LEAD_IN.match(text)
-    return text[match.end() :] if match is not None and match.end() < len(text) else text
+    return (text[match.end() :] or text) if match else text
 
 
 def _unwrapped(text: str) -> str:
-    text = _without_stop(text)
+    text = text.rstrip(_STOPS) or text
     for opening, closing in _WRAPPED:
         inner = text[len(opening) : -len(closing)]
         if inner and text.startswith(opening) and text.endswith(closing) and opening not in inner:
-            text = _without_stop(inner.strip())
+            text = inner.strip().rstrip(_STOPS) or inner.strip()
     return text
-
-
-def _without_stop(text: str) -> str:
-    stripped = text.rstrip(" .!,;")
-    return stripped if stripped else text
 
 
 _MAX_QUOTED_CHARS = 80
@@ -158,18 +153,14 @@ def check_text(item: EvalItem, answer: str) -> Checked:
     Example:
         expected "Lisbon": "**lisbon**." -> right; "Lisbon or Porto" -> wrong
     """
-    given = canonical_text(answer)
-    # Capitals inside a word (deepBlueSea) matter; elsewhere case is ignored.
-    wanted = [
-        (text, _INNER_CAPITAL.search(text) is not None)
-        for text in (item.expected_answer, *item.accepted_answers)
-    ]
-    for text, keeps_case in wanted:
+    for text in (item.expected_answer, *item.accepted_answers):
+        # Capitals inside a word (deepBlueSea) matter; elsewhere case is ignored.
+        keeps_case = _INNER_CAPITAL.search(text) is not None
         if canonical_text(answer, keeps_case=keeps_case) == canonical_text(text, keeps_case=keeps_case):
             canonical = canonical_text(item.expected_answer)
             return Checked(True, "text", f"{quoted(answer)!r} is {quoted(text)!r}", canonical)
     explanation = f"{quoted(answer)!r} is not {quoted(item.expected_answer)!r}"
-    return Checked(False, "text", explanation, given)
+    return Checked(False, "text", explanation, canonical_text(answer))
 
 
 def canonical_text(text: str, *, keeps_case: bool = False) -> str:

@@ -9,14 +9,15 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
+from importlib import import_module
 from importlib.util import find_spec
+from itertools import accumulate
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tunix_rt.base.errors import MissingExtraError
 from tunix_rt.datasets.types import EvalItem
 from tunix_rt.evaluation.scoring.checkers.numeric import number_of
 from tunix_rt.evaluation.scoring.checkers.quantities import is_hedged
@@ -81,15 +82,12 @@ class Verifier:
             process.start()
             theirs.close()
             self._child = process, ours
-            self._wait_until_ready(ours)
+            try:
+                ours.recv()
+            except EOFError:
+                self._kill_child()
+                raise VerifierError("its process did not start; what it printed says why") from None
         return self._child[1]
-
-    def _wait_until_ready(self, connection: Connection) -> None:
-        try:
-            connection.recv()
-        except EOFError:
-            self._kill_child()
-            raise VerifierError("its process did not start; what it printed says why") from None
 
     def _kill_child(self) -> None:
         if self._child is not None:
@@ -133,15 +131,12 @@ def _limit_memory() -> None:
     if sys.platform != "win32":
         import resource
 
+        statm = Path("/proc/self/statm")
+        num_pages = int(statm.read_text().split()[0]) if statm.is_file() else 0
         _, allowed = resource.getrlimit(resource.RLIMIT_AS)
-        limit = _reserved_bytes() + MEMORY_BYTES
+        limit = num_pages * os.sysconf("SC_PAGE_SIZE") + MEMORY_BYTES
         limit = limit if allowed == resource.RLIM_INFINITY else min(limit, allowed)
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-
-
-def _reserved_bytes() -> int:
-    statm = Path("/proc/self/statm")
-    return int(statm.read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE") if statm.is_file() else 0
 
 
 _REFUSED = ("os.", "shutil.", "socket.", "subprocess.", "ctypes.", "pty.", "ftplib.", "urllib.")
@@ -179,22 +174,9 @@ def check_math(item: EvalItem, answer: str) -> Checked:
         expected "2\sqrt{2}": "$\sqrt{8}$" -> right; "2.828" -> wrong
     """
     wanted = (item.expected_answer, *item.accepted_answers)
-    plainly = _check_without_library(wanted, answer)
-    if plainly is not None:
-        return plainly
-    try:
-        is_right, parsed = _VERIFIER.call(_verify, list(map(_latex, wanted)), _latex(answer))
-    except VerifierError as error:
-        return Checked(None, "math", f"math-verify failed: {quoted(str(error))}", None)
-    relation = "equals" if is_right else "is not"
-    canonical = canonical_text(wanted[0]) if is_right else parsed or canonical_text(answer)
-    return Checked(is_right, "math", f"{quoted(answer)} {relation} {quoted(wanted[0])}", canonical)
-
-
-def _check_without_library(wanted: tuple[str, ...], answer: str) -> Checked | None:
-    """The verdict on answers that need no library: equal texts, plain numbers, and unreadable answers."""
     expected, text = wanted[0], canonical_text(answer)
     value, numbers = _exact(answer), [_exact(other) for other in wanted]
+    # These need no library: equal texts, plain numbers, and unreadable answers.
     if _compact(answer) in map(_compact, wanted) or (value is not None and value in numbers):
         return Checked(True, "math", f"{quoted(answer)} is {quoted(expected)}", canonical_text(expected))
     if value is not None and None not in numbers:
@@ -203,28 +185,24 @@ def _check_without_library(wanted: tuple[str, ...], answer: str) -> Checked | No
         return Checked(False, "math", "a set is not a list, a point or an interval", text)
     if (problem := _unreadable(answer)) is not None:
         return Checked(False, "math", f"the answer {problem}", text[:MAX_CHARS])
-    return None
+    try:
+        is_right, parsed = _VERIFIER.call(_verify, list(map(_latex, wanted)), _latex(answer))
+    except VerifierError as error:
+        return Checked(None, "math", f"math-verify failed: {quoted(str(error))}", None)
+    relation = "equals" if is_right else "is not"
+    canonical = canonical_text(expected) if is_right else parsed or text
+    return Checked(is_right, "math", f"{quoted(answer)} {relation} {quoted(expected)}", canonical)
 
 
 def check_readable(expected: str) -> Checked:
     """Whether math-verify can parse an expected answer; passes if the library is not installed."""
-    if not _is_installed():
+    if find_spec("math_verify") is None:
         return Checked(True, "math", "math-verify is not installed", None)
     try:
         is_right, parsed = _VERIFIER.call(_verify, [_latex(expected)], _latex(expected))
     except VerifierError as error:
         return Checked(False, "math", f"math-verify: {quoted(str(error))}", None)
     return Checked(is_right, "math", f"math-verify reads {parsed}", None)
-
-
-def require_math_verify() -> None:
-    """Raises MissingExtraError when math-verify is not installed."""
-    if not _is_installed():
-        raise MissingExtraError("Checking symbolic answers", extra="math")
-
-
-def _is_installed() -> bool:
-    return find_spec("math_verify") is not None
 
 
 def _is_set(text: str) -> bool | None:
@@ -243,15 +221,8 @@ def _unreadable(answer: str) -> str | None:
         return "says more than one thing"
     if _BIG_POWER.search(answer) or _LONG_DIGITS.search(answer):
         return "has a number too large to compute"
-    return "is nested too deeply" if _depth(answer) > _MAX_DEPTH else None
-
-
-def _depth(text: str) -> int:
-    depth = deepest = 0
-    for bracket in _BRACES.findall(text):
-        depth += 1 if bracket in "({[" else -1
-        deepest = max(deepest, depth)
-    return deepest
+    depths = accumulate(1 if bracket in "({[" else -1 for bracket in _BRACES.findall(answer))
+    return "is nested too deeply" if max(depths, default=0) > _MAX_DEPTH else None
 
 
 def _compact(text: str) -> str:
@@ -297,9 +268,7 @@ def _verify(wanted: list[str], answer: str) -> tuple[bool, str | None]:
 def _parsed(text: str) -> list[object]:
     from math_verify import LatexExtractionConfig, parse
 
-    config = [LatexExtractionConfig()]
-    parsed: list[object] = parse(text, config, fallback_mode="no_fallback", parsing_timeout=None)
-    return parsed
+    return list(parse(text, [LatexExtractionConfig()], fallback_mode="no_fallback", parsing_timeout=None))
 
 
 def _prepare() -> None:
@@ -343,12 +312,6 @@ def check_task(item: EvalItem, answer: str) -> Checked:
     return Checked(score == 1.0, "task", f"{item.task.name}'s verifier gives {score:g} of 1", canonical)
 
 
-def require_reasoning_gym() -> None:
-    """Raises MissingExtraError when reasoning-gym is not installed."""
-    if find_spec("reasoning_gym") is None:
-        raise MissingExtraError("Verifying reasoning-gym answers", extra="gym")
-
-
 def _score(name: str, entry: dict[str, Any], spellings: tuple[str, ...]) -> float:
     """Runs in the child."""
     entry = _tuples(entry) if name in _TUPLE_TASKS else entry
@@ -368,8 +331,4 @@ def _dataset(name: str) -> Any:
     return reasoning_gym.create_dataset(name, size=1, seed=0)
 
 
-def _prepare_task() -> None:
-    import reasoning_gym  # noqa: F401
-
-
-_TASK_VERIFIER = Verifier(_prepare_task)
+_TASK_VERIFIER = Verifier(partial(import_module, "reasoning_gym"))
