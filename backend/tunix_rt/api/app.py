@@ -49,8 +49,7 @@ from tunix_rt.system.doctor import CachedDiagnosis, diagnose
 from tunix_rt.system.routes import doctor_router, health_router
 from tunix_rt.system.routes import router as demo_router
 from tunix_rt.system.store import TokenRepository
-from tunix_rt.traces.routes import router as revisions_router
-from tunix_rt.traces.routes import traces_router
+from tunix_rt.traces.routes import router as traces_router
 
 # Matched in this order: the most requested routes come first.
 ROUTERS = (
@@ -60,7 +59,6 @@ ROUTERS = (
     run_artifacts_router,
     metrics_router,
     traces_router,
-    revisions_router,
     datasets_router,
     xray_router,
     evalsets_router,

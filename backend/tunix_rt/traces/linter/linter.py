@@ -221,7 +221,7 @@ class _Lint:
 
     def check_step(self, step: TraceStep) -> None:
         text = step.content
-        self._check_markup(step, text)
+        self._check_markup(step)
         key = repetition_key(text)
         if key in self.keys:
             self.add("step-repeated", step)
@@ -238,7 +238,8 @@ class _Lint:
         self.parsed_steps.append(parsed)
         self.claims.extend(parsed.claims)
 
-    def _check_markup(self, place: TraceStep | str, text: str) -> None:
+    def _check_markup(self, place: TraceStep | str) -> None:
+        text = place if isinstance(place, str) else place.content
         if "<" in text:
             for match in _UNSAFE.finditer(text):
                 self.add("markup-unsafe", place, match.span())
@@ -295,7 +296,7 @@ class _Lint:
         leak = leaked_answer(self.trace.prompt, answer)
         if leak is not None:
             self.add("answer-in-prompt", self.trace.prompt, leak)
-        self._check_markup(answer, answer)
+        self._check_markup(answer)
         if len(self.parsed_steps) < len(steps):
             return
         self.support = answer_support(answer, [step.content for step in steps], self.parsed_steps)
@@ -318,15 +319,15 @@ class _Lint:
             grounding = max(grounding, UNLINKED_BUT_ANSWERED)
         num_steps = len(self.trace.steps)
         num_empty = len({finding.step for finding in self.findings if finding.code in _EMPTY_CODES})
+        substance = (num_steps - num_empty) / num_steps
+        # Markup and a leaked answer make a trace unsafe to train on.
+        safety = 0.5 ** (("markup-unsafe" in codes) + ("answer-in-prompt" in codes))
         return {
             "arithmetic": arithmetic,
             "answer": SUPPORT_FACTORS[self.support],
             "grounding": grounding * max(0.5, 0.9 ** codes.count("number-from-nowhere")),
-            "substance": (num_steps - num_empty)
-            / num_steps
-            * (0.8 if "reasoning-truncated" in codes else 1.0),
-            "safety": (0.5 if "markup-unsafe" in codes else 1.0)
-            * (0.5 if "answer-in-prompt" in codes else 1.0),
+            "substance": substance * (0.8 if "reasoning-truncated" in codes else 1.0),
+            "safety": safety,
         }
 
 

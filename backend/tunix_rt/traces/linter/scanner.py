@@ -196,9 +196,6 @@ class _Scan:
     def _previous(self) -> str:
         return self.tokens[-1].kind if self.tokens and self.gap == 0 else ""
 
-    def _follows_operand(self) -> bool:
-        return bool(self.tokens) and self.tokens[-1].kind in _OPERAND_ENDS and self.gap < BREAK
-
     def _merge_mixed_number(self) -> None:
         """`1 1/2` and `1 and 1/2` are one number."""
         if len(self.tokens) < 4:
@@ -270,18 +267,18 @@ class _Scan:
             self._add("number", start, end, value, "fraction")
 
     def _letter(self, letter: str, start: int, end: int) -> None:
-        touches_number = (
-            bool(self.tokens) and self.tokens[-1].end == start and self.tokens[-1].kind in _OPERAND_ENDS
-        )
+        touches_token = bool(self.tokens) and self.tokens[-1].end == start
+        follows_operand = bool(self.tokens) and self.tokens[-1].kind in _OPERAND_ENDS
+        touches_number = touches_token and follows_operand
         if letter == "π":
             if touches_number:
                 self._add("*", start, start)
             self._add("number", start, end, PI, "pi")
-        elif letter == "x" and self._follows_operand() and OPERAND_FOLLOWS.match(self.text, end):
+        elif letter == "x" and follows_operand and self.gap < BREAK and OPERAND_FOLLOWS.match(self.text, end):
             self._add("*", start, end)
         elif not touches_number and (
             # A unit after a slash that is not an operator ("15 ml/g"), or an article.
-            (self.text[start - 1 : start] == "/" and not (self.tokens and self.tokens[-1].end == start))
+            (self.text[start - 1 : start] == "/" and not touches_token)
             or (letter in "ai" and not TOUCHES_OPERATOR.match(self.text, max(start - 1, 0), end + 1))
         ):
             self.gap += 1
