@@ -41,6 +41,7 @@ from tunix_rt.sweeps.types import Trial
 from tunix_rt.system.store import TokenRepository
 from tunix_rt.system.types import ApiToken
 from tunix_rt.traces.scoring import score_trace
+from tunix_rt.traces.service import add_trace
 from tunix_rt.traces.store import TraceRepository
 
 DUMPS = Path(__file__).parents[1] / "golden" / "schemas"
@@ -92,11 +93,10 @@ def load_dump(engine: Engine, revision: str) -> None:
 def fill(store: Home, revision: str) -> None:
     """A few real rows in every table of the revision."""
     for prompt, result in (("Wie viele \u00c4pfel?", "5"), ("Isn't it wrong?", "6")):
-        stored, _ = TraceRepository(store.database).add(
-            make_trace(prompt, [f"2 + 3 = {result}"], result, source="sums", level=3)
-        )
+        trace = make_trace(prompt, [f"2 + 3 = {result}"], result, source="sums", level=3)
+        stored = add_trace(TraceRepository(store.database), trace)
         score_trace(TraceRepository(store.database), stored.id)
-    TraceRepository(store.database).add(make_trace("Is this one unscored?"))
+    add_trace(TraceRepository(store.database), make_trace("Is this one unscored?"))
     if revision >= "0002":
         predictions = make_predictions("10?")
         evaluation = make_evaluation(predictions)

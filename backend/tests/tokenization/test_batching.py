@@ -58,7 +58,7 @@ def test_a_packed_row_is_laid_out_as_drawn() -> None:
 
 def test_an_unpacked_row_holds_one_example() -> None:
     made = batches(examples_of_lengths(4, 3), packed=False)
-    assert made.num_rows_per_epoch == 2
+    assert made.num_batches_per_epoch == 2
     assert sorted(made.batch(i).examples for i in range(2)) == [((0,),), ((1,),)]
 
 

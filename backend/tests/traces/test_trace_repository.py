@@ -10,6 +10,7 @@ from support.builders import make_item, make_trace
 from tunix_rt.base.errors import InvalidInputError, NotFoundError
 from tunix_rt.base.home import Home
 from tunix_rt.traces.linter.findings import LINTER_VERSION, Finding, LintReport
+from tunix_rt.traces.service import add_trace
 from tunix_rt.traces.store import TraceRepository
 from tunix_rt.traces.types import TraceFilter, trace_id
 
@@ -27,21 +28,20 @@ def prompts(store: Home, **criteria: object) -> list[str]:
 
 def test_a_stored_trace_comes_back_equal(store: Home) -> None:
     trace = make_trace("Wie viel ist 2 + 3? 🦊", source="ünïcode", tags=["a"])
-    stored, created = TraceRepository(store.database).add(trace)
-    assert created
+    stored = add_trace(TraceRepository(store.database), trace)
+    assert stored.created
     assert TraceRepository(store.database).get(stored.id).trace() == trace
 
 
 def test_times_are_aware_and_in_utc(store: Home) -> None:
-    stored, _ = TraceRepository(store.database).add(make_trace())
+    stored = add_trace(TraceRepository(store.database), make_trace())
     assert stored.created_at.utcoffset() == timedelta(0)
     assert abs(datetime.now(UTC) - stored.created_at) < timedelta(minutes=1)
 
 
 def test_the_same_trace_is_kept_once(store: Home) -> None:
-    TraceRepository(store.database).add(make_trace())
-    _, created = TraceRepository(store.database).add(make_trace())
-    assert not created
+    add_trace(TraceRepository(store.database), make_trace())
+    assert not add_trace(TraceRepository(store.database), make_trace()).created
     assert len(prompts(store)) == 1
 
 
@@ -57,7 +57,7 @@ def test_an_unknown_id_is_not_found(store: Home) -> None:
 
 def test_the_newest_trace_is_listed_first(store: Home) -> None:
     for prompt in ("first", "second", "third"):
-        TraceRepository(store.database).add(make_trace(prompt))
+        add_trace(TraceRepository(store.database), make_trace(prompt))
     assert prompts(store) == ["third", "second", "first"]
 
 
@@ -118,7 +118,9 @@ def test_search_finds_traces_with_all_words(store: Home, query: str, expected: l
 
 
 def test_search_reads_steps_and_answer_too(store: Home) -> None:
-    TraceRepository(store.database).add(make_trace("q", steps=["carry the zebra"], final_answer="quagga"))
+    add_trace(
+        TraceRepository(store.database), make_trace("q", steps=["carry the zebra"], final_answer="quagga")
+    )
     assert prompts(store, query="zebra quagga") == ["q"]
 
 
@@ -162,7 +164,7 @@ def test_scores_bound_the_list_on_both_sides(store: Home) -> None:
 
 
 def test_a_new_report_takes_the_place_of_the_old_one(store: Home) -> None:
-    stored, _ = TraceRepository(store.database).add(make_trace())
+    stored = add_trace(TraceRepository(store.database), make_trace())
     TraceRepository(store.database).save_reports([(stored.id, report(10.0, "arithmetic-wrong"))])
     TraceRepository(store.database).save_reports([(stored.id, report(80.0, "step-repeated"))])
     again = TraceRepository(store.database).get(stored.id)
@@ -171,11 +173,11 @@ def test_a_new_report_takes_the_place_of_the_old_one(store: Home) -> None:
 
 
 def test_a_deleted_trace_is_gone_from_every_index(store: Home) -> None:
-    stored, _ = TraceRepository(store.database).add(make_trace("the okapi", source="zoo"))
+    stored = add_trace(TraceRepository(store.database), make_trace("the okapi", source="zoo"))
     TraceRepository(store.database).save_reports([(stored.id, report(50.0, "step-repeated"))])
     TraceRepository(store.database).delete(stored.id)
     assert prompts(store) == prompts(store, query="okapi") == prompts(store, source="zoo") == []
-    TraceRepository(store.database).add(make_trace("the okapi", source="zoo"))
+    add_trace(TraceRepository(store.database), make_trace("the okapi", source="zoo"))
     assert prompts(store, query="okapi") == ["the okapi"]
     with pytest.raises(NotFoundError):
         TraceRepository(store.database).delete(uuid4())
@@ -202,6 +204,6 @@ def test_many_writers_of_the_same_traces_do_not_lose_or_double_any(store: Home) 
 
 
 def test_meta_values_of_any_length_can_be_filtered_by(store: Home) -> None:
-    TraceRepository(store.database).add(make_trace("q", source="x" * 5000))
+    add_trace(TraceRepository(store.database), make_trace("q", source="x" * 5000))
     assert prompts(store, source="x" * 5000) == ["q"]
     assert prompts(store, source="x" * 4999) == []

@@ -43,7 +43,6 @@ ROUTERS = (
     live.router,
     runs.router,
     metrics.router,
-    traces.traces_router,
     traces.router,
     datasets.router,
     datasets.xray_router,

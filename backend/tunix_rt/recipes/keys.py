@@ -1,6 +1,6 @@
 """The recipe keys as data for docs, error messages and suggestions."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -67,7 +67,9 @@ def _keys_of(
         if "const" in field:
             continue  # The name of a variant: one key for all variants, yielded with their section.
         path = f"{prefix}{name}"
-        models = [definitions[reference] for reference in _references(field)]
+        options = [field, *field.get("anyOf", ()), *field.get("oneOf", ())]
+        # The models that the field may hold: none for a plain value, two for the optimizer.
+        models = [definitions[option["$ref"].rpartition("/")[2]] for option in options if "$ref" in option]
         yield RecipeKey(
             path=path,
             allowed="a section of keys" if models else _in_words(field),
@@ -79,25 +81,15 @@ def _keys_of(
         )
         variants = [nested["properties"].get("name", {}).get("const") for nested in models]
         if any(variants):
-            yield _variant_key(path, field, variants)
+            yield RecipeKey(
+                path=f"{path}.name",
+                allowed=_in_words({"enum": variants}),
+                is_required=False,
+                default=field["default"]["name"],
+                meaning="Name of the optimizer.",
+            )
         for nested, variant in zip(models, variants, strict=True):
             yield from _keys_of(nested, definitions, prefix=f"{path}.", only_with=variant)
-
-
-def _variant_key(path: str, field: Mapping[str, Any], variants: list[str]) -> RecipeKey:
-    return RecipeKey(
-        path=f"{path}.name",
-        allowed=_in_words({"enum": variants}),
-        is_required=False,
-        default=field["default"]["name"],
-        meaning="Name of the optimizer.",
-    )
-
-
-def _references(field: Mapping[str, Any]) -> list[str]:
-    """Names of the models that a field may hold: none for a plain value, two for the optimizer."""
-    options = [field, *field.get("anyOf", ()), *field.get("oneOf", ())]
-    return [option["$ref"].rpartition("/")[2] for option in options if "$ref" in option]
 
 
 def _in_words(field: Mapping[str, Any]) -> str:
@@ -136,27 +128,17 @@ def unknown_key(path: str) -> str:
     optimizers = [key.only_with for key in recipe_keys() if key.path == path and key.only_with]
     if optimizers:
         return f"{path} is a key of the optimizer {' and '.join(optimizers)} only"
-    closest = _closest_key(path, recipe_keys())
+    section, _, name = path.rpartition(".")
+    everywhere = {key.name: key.path for key in reversed(recipe_keys())}
+    neighbours = {key.name: key.path for key in recipe_keys() if key.path.rpartition(".")[0] == section}
+    # The same name in another section, else the most similar name, first in the same section.
+    closest = everywhere.get(name)
+    for candidates in (neighbours, everywhere):
+        if closest is None and (close := get_close_matches(name, candidates, n=1)):
+            closest = candidates[close[0]]
     if closest is not None:
         return f"{path} is not a key (did you mean {closest}?)"
-    section = path.rpartition(".")[0]
-    names = [key.name for key in recipe_keys() if key.path.rpartition(".")[0] == section]
-    return f"{path} is not a key (known{' in ' + section if section else ''}: {', '.join(names)})"
-
-
-def _closest_key(path: str, keys: Iterable[RecipeKey]) -> str | None:
-    """The most similar key, first in the same section, then in the whole recipe."""
-    section, _, name = path.rpartition(".")
-    keys = tuple(keys)
-    everywhere = {key.name: key.path for key in reversed(keys)}
-    neighbours = {key.name: key.path for key in keys if key.path.rpartition(".")[0] == section}
-    if name in everywhere:
-        return everywhere[name]
-    for candidates in (neighbours, everywhere):
-        close = get_close_matches(name, candidates, n=1)
-        if close:
-            return candidates[close[0]]
-    return None
+    return f"{path} is not a key (known{' in ' + section if section else ''}: {', '.join(neighbours)})"
 
 
 def _problem(details: ErrorDetails) -> str:
@@ -171,7 +153,11 @@ def _problem(details: ErrorDetails) -> str:
     if details["type"] == "union_tag_invalid":
         return f"{path}.name must be one of {details['ctx']['expected_tags']}, not {details['ctx']['tag']!r}"
     allowed = next(key.allowed for key in recipe_keys() if key.path == path)
-    return f"{path} must be {allowed}, not {_shown(details['input'])}"
+    value = details["input"]
+    text = "null" if value is None else str(value).lower() if isinstance(value, bool) else repr(value)
+    if len(text) > _MAX_VALUE_LETTERS:
+        text = f"{text[:_MAX_VALUE_LETTERS]}…"
+    return f"{path} must be {allowed}, not {text}"
 
 
 def _dotted(location: tuple[int | str, ...], *, is_unknown: bool) -> str:
@@ -187,8 +173,3 @@ def _dotted(location: tuple[int | str, ...], *, is_unknown: bool) -> str:
         if longer in known or (is_unknown and place == len(location) - 1):
             path = longer
     return path
-
-
-def _shown(value: Any) -> str:
-    text = "null" if value is None else str(value).lower() if isinstance(value, bool) else repr(value)
-    return text if len(text) <= _MAX_VALUE_LETTERS else f"{text[:_MAX_VALUE_LETTERS]}…"

@@ -72,13 +72,26 @@ def resolve_recipe(
     """
     # In YAML, a section whose keys are all commented out (`eval:`) is null.
     file = _with_optimizer_as_section({key: value for key, value in values.items() if value is not None})
-    earlier = _earlier_overrides(file.pop("overrides", []), what)
+    try:
+        overrides = list(_OVERRIDES.validate_python(file.pop("overrides", [])))
+    except ValidationError as error:
+        raise InvalidInputError(
+            f"{what}: `overrides` is written by a run and is not a key of a recipe.",
+            next_step="Remove it; docs/recipes.md lists every key.",
+        ) from error
     changes = _changes(sets, flags or {})
-    changed = _applied(changes, file)
-    recipe = validate_recipe(changed, what=f"{what} with {_reasons(changes)}" if changes else what)
+    reasons = [f"--set {key}" if f.reason == "--set" else f.reason for key, f in changes.items()]
+    source = f"{what} with {', '.join(dict.fromkeys(reasons))}" if changes else what
+    recipe = validate_recipe(_applied(changes, file), what=source)
     used = recipe.model_dump(mode="json")
-    new = (_override(key, flag, file, used) for key, flag in changes.items())
-    return ResolvedRecipe(recipe=recipe, overrides=(*earlier, *(override for override in new if override)))
+    defaults = {key.path: key.default for key in reversed(recipe_keys())}
+    for key, flag in changes.items():
+        recipe_value, used_value = _at(file, key, defaults[key]), _at(used, key, None)
+        if recipe_value != used_value:
+            overrides.append(
+                Override(key=key, recipe_value=recipe_value, used_value=used_value, reason=flag.reason)
+            )
+    return ResolvedRecipe(recipe=recipe, overrides=tuple(overrides))
 
 
 def validate_recipe(values: Mapping[str, Any], *, what: str = "the recipe") -> Recipe:
@@ -91,19 +104,8 @@ def validate_recipe(values: Mapping[str, Any], *, what: str = "the recipe") -> R
 
 def read_values(path: Path) -> dict[str, Any]:
     """The values of a recipe file, before validation."""
-    values = parse_yaml(_read_text(path), what=str(path))
-    if not isinstance(values, dict):
-        problem = "empty" if values is None else "not a mapping of keys"
-        raise InvalidInputError(
-            f"{path} is {problem}; a recipe needs at least the sections model and training.",
-            next_step="Start from a file in training/configs; docs/recipes.md lists every key.",
-        )
-    return values
-
-
-def _read_text(path: Path) -> str:
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InvalidInputError(
             f"{path} is not UTF-8 text (byte {error.start}).", next_step="Save it as UTF-8 and try again."
@@ -116,6 +118,14 @@ def _read_text(path: Path) -> str:
         raise InvalidInputError(
             f"The recipe {path} cannot be read: {error.strerror}.", next_step="Pass the path of a YAML file."
         ) from error
+    values = parse_yaml(text, what=str(path))
+    if not isinstance(values, dict):
+        problem = "empty" if values is None else "not a mapping of keys"
+        raise InvalidInputError(
+            f"{path} is {problem}; a recipe needs at least the sections model and training.",
+            next_step="Start from a file in training/configs; docs/recipes.md lists every key.",
+        )
+    return values
 
 
 def _with_optimizer_as_section(values: dict[str, Any]) -> dict[str, Any]:
@@ -124,16 +134,6 @@ def _with_optimizer_as_section(values: dict[str, Any]) -> dict[str, Any]:
     if isinstance(training, dict) and isinstance(training.get("optimizer"), str):
         return {**values, "training": {**training, "optimizer": {"name": training["optimizer"]}}}
     return values
-
-
-def _earlier_overrides(value: Any, what: str) -> tuple[Override, ...]:
-    try:
-        return _OVERRIDES.validate_python(value)
-    except ValidationError as error:
-        raise InvalidInputError(
-            f"{what}: `overrides` is written by a run and is not a key of a recipe.",
-            next_step="Remove it; docs/recipes.md lists every key.",
-        ) from error
 
 
 def _changes(sets: Iterable[str], flags: Mapping[str, Flag]) -> dict[str, Flag]:
@@ -181,17 +181,6 @@ def _with_value(values: Mapping[str, Any], parts: Sequence[str], value: JsonValu
     return {**values, first: value}
 
 
-def _override(
-    key: str, flag: Flag, file_values: Mapping[str, Any], used_values: Mapping[str, Any]
-) -> Override | None:
-    default = next(known.default for known in recipe_keys() if known.path == key)
-    recipe_value = _at(file_values, key, default)
-    used_value = _at(used_values, key, None)
-    if recipe_value == used_value:
-        return None
-    return Override(key=key, recipe_value=recipe_value, used_value=used_value, reason=flag.reason)
-
-
 def _at(values: Mapping[str, Any], key: str, default: Any) -> Any:
     value: Any = values
     for part in key.split("."):
@@ -199,9 +188,3 @@ def _at(values: Mapping[str, Any], key: str, default: Any) -> Any:
             return default
         value = value[part]
     return value
-
-
-def _reasons(changes: Mapping[str, Flag]) -> str:
-    return ", ".join(
-        dict.fromkeys(f"--set {key}" if f.reason == "--set" else f.reason for key, f in changes.items())
-    )

@@ -4,7 +4,7 @@ Importing this module needs no accelerator library. Both engines read the same r
 not support is rejected here, before anything is loaded.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
@@ -191,15 +191,7 @@ class LoraSection(_Section):
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """Dropout rate on the adapter inputs during training."""
     # Not strict: YAML has lists but no tuples.
-    targets: Annotated[tuple[LoraTarget, ...], Field(min_length=1, strict=False)] = (
-        "q",
-        "k",
-        "v",
-        "o",
-        "gate",
-        "up",
-        "down",
-    )
+    targets: Annotated[tuple[LoraTarget, ...], Field(min_length=1, strict=False)] = get_args(LoraTarget)
     """Projection matrices that get an adapter."""
 
     @model_validator(mode="after")
@@ -249,12 +241,10 @@ class EvalSection(_Section):
 
     @model_validator(mode="after")
     def _validation_runs(self) -> "EvalSection":
-        if self.early_stop_patience is not None and self.every_steps is None:
-            raise ValueError("early_stop_patience needs every_steps")
-        if self.max_batches is not None and self.every_steps is None:
-            raise ValueError("max_batches needs every_steps")
-        if self.split != VALIDATION and self.every_steps is None:
-            raise ValueError("split needs every_steps")
+        defaults = {"early_stop_patience": None, "max_batches": None, "split": VALIDATION}
+        for name, default in defaults.items():
+            if self.every_steps is None and getattr(self, name) != default:
+                raise ValueError(f"{name} needs every_steps")
         return self
 
 

@@ -150,16 +150,10 @@ def save_tokenizer(
     """Save the tokenizer, its control tokens and the chat template exactly as used in training."""
     with write_atomically(directory / "tokenizer.json", what=_WHAT) as file:
         file.write(tokenizer.fast.to_str(pretty=True).encode("utf-8"))
-    write_json_atomically(directory / "tokenizer_config.json", _config(tokenizer, max_positions), what=_WHAT)
-    with write_atomically(directory / "chat_template.jinja", what=_WHAT) as file:
-        file.write(template.source.encode("utf-8"))
-
-
-def _config(tokenizer: Tokenizer, max_positions: int) -> dict[str, Any]:
     decoder = tokenizer.fast.get_added_tokens_decoder()
     named = set(tokenizer.named_tokens.values())
     controls = [decoder[token_id].content for token_id in sorted(tokenizer.control_token_ids)]
-    return {
+    config = {
         # Loads tokenizer.json unchanged; the classes of model families rebuild parts of it.
         "tokenizer_class": "PreTrainedTokenizerFast",
         **tokenizer.named_tokens,
@@ -167,3 +161,6 @@ def _config(tokenizer: Tokenizer, max_positions: int) -> dict[str, Any]:
         "model_max_length": max_positions,
         "clean_up_tokenization_spaces": False,
     }
+    write_json_atomically(directory / "tokenizer_config.json", config, what=_WHAT)
+    with write_atomically(directory / "chat_template.jinja", what=_WHAT) as file:
+        file.write(template.source.encode("utf-8"))

@@ -25,7 +25,7 @@ from tokenizers import Encoding
 from tunix_rt.base.errors import DataError
 from tunix_rt.tokenization.chat_template import ChatTemplate
 from tunix_rt.tokenization.tokenizer import Tokenizer
-from tunix_rt.traces.completion import Completion, PartSpan, chat_messages, render_completion
+from tunix_rt.traces.completion import PartSpan, chat_messages, render_completion
 from tunix_rt.traces.types import DEFAULT_MARKUP, MARKUPS, MarkupStyle, Trace, trace_from_text_steps
 
 TokenPart = Literal["prompt", "markup", "reasoning", "answer", "end_of_turn", "padding"]
@@ -71,150 +71,6 @@ class Conversation:
     spans: tuple[PartSpan, ...]
     """Parts as offsets into the completion; empty when the template changed the content."""
     problems: frozenset[FindingCode]
-
-
-@dataclass(frozen=True)
-class ConversationBuilder:
-    """Renders traces with one chat template."""
-
-    template: ChatTemplate
-    markup: MarkupStyle
-    control_tokens: re.Pattern[str] | None
-
-    def build(self, trace: Trace) -> Conversation:
-        """Render one trace, split at the start of generation.
-
-        Raises:
-            DataError: The trace contains the markup, or the template rejects it.
-        """
-        completion = render_completion(trace, self.markup)
-        originals: list[str] = []
-        prompt_text = self._with_stand_ins(trace.prompt, originals)
-        # Content cannot contain the markup, so a match is real markup and may be a control token.
-        completion_text = self._with_stand_ins(completion.text, originals, keep=MARKUPS[self.markup].reserved)
-        prompt, rest, problems = self._split(prompt_text, completion_text)
-        if any(self._is_control_token(original) for original in originals):
-            problems.add("special-token-in-content")
-        return _locate_parts(completion, prompt, rest, completion_text, originals, problems)
-
-    def build_prompt(self, prompt: str) -> TemplatedText:
-        """The text of a prompt for generation, equal to the text that training masks."""
-        originals: list[str] = []
-        return _restored(self._render_prompt(self._with_stand_ins(prompt, originals)), originals)
-
-    def build_messages(self, messages: Sequence[Mapping[str, str]]) -> TemplatedText:
-        """The text of a conversation for generation; a single question gives the same text as `build_prompt`.
-
-        Raises:
-            DataError: The template rejects the messages, or drops one that the model did not write.
-        """
-        originals: list[str] = []
-        prepared = [
-            {
-                **message,
-                "content": self._with_stand_ins(
-                    message["content"],
-                    originals,
-                    # Messages of the model may contain the markup, which may be control tokens.
-                    keep=MARKUPS[self.markup].reserved if message["role"] == "assistant" else (),
-                ),
-            }
-            for message in messages
-        ]
-        rendered = self.template.render(prepared, add_generation_prompt=True)
-        for number, message in enumerate(prepared):
-            if message["role"] != "assistant" and message["content"].strip() not in rendered:
-                raise DataError(
-                    f"The chat template {self.template.name!r} leaves out or changes message {number}, "
-                    f"which the {message['role']} wrote.",
-                    next_step="Put it into the first user message, or choose another template.",
-                )
-        return _restored(rendered, originals)
-
-    def build_beginning(self, content: str) -> TemplatedText:
-        """The text from the end of the prompt to the end of `content`, the start of a completion.
-
-        Raises:
-            DataError: The template changes or rejects the content.
-        """
-        originals: list[str] = []
-        completion = self._with_stand_ins(content, originals, keep=MARKUPS[self.markup].reserved)
-        _, rest, _ = self._split("?", completion)
-        before, match, _ = rest.partition(completion.strip())
-        if completion.strip() and not match:
-            raise DataError(
-                f"The chat template {self.template.name!r} changes the content of a completion.",
-                next_step="Choose another template; docs/templates.md lists the built-in ones.",
-            )
-        return _restored(before + completion.lstrip(), originals)
-
-    def _render_prompt(self, prompt: str) -> str:
-        return self.template.render(chat_messages(prompt), add_generation_prompt=True)
-
-    def _split(self, question: str, answer: str) -> tuple[str, str, set[FindingCode]]:
-        """The prompt and completion texts, both with stand-ins, and their problems."""
-        problems: set[FindingCode] = set()
-        prompt = self._render_prompt(question)
-        whole = self.template.render(chat_messages(question, answer), add_generation_prompt=False)
-        if question.strip() not in prompt:
-            problems.add("template-changes-content")
-        if not whole.startswith(prompt):
-            before, match, after = whole.rpartition(answer.strip())
-            return before, match + after, problems | {"template-without-generation-prompt"}
-        rest = whole[len(prompt) :]
-        before, match, _ = rest.partition(answer.strip())
-        if match and before.strip():
-            is_header = not self.template.reacts_to_generation_prompt
-            problems.add("template-without-generation-prompt" if is_header else "template-adds-text")
-        return prompt, rest, problems
-
-    def _with_stand_ins(self, content: str, originals: list[str], keep: Collection[str] = ()) -> str:
-        """Replace text that looks like control tokens, to distinguish it from those of the template."""
-
-        def stand_in(match: re.Match[str]) -> str:
-            if match.group() in keep:
-                return match.group()
-            originals.append(match.group())
-            return f"\ufdd0{len(originals) - 1}\ufdd1"
-
-        look_alike = _NONCHARACTERS
-        if self.control_tokens is not None:
-            look_alike += "|" + self.control_tokens.pattern
-        return re.sub(look_alike, stand_in, content)
-
-    def _is_control_token(self, text: str) -> bool:
-        return self.control_tokens is not None and self.control_tokens.fullmatch(text) is not None
-
-
-def _locate_parts(
-    content: Completion,
-    prompt: str,
-    rest: str,
-    completion: str,
-    originals: list[str],
-    problems: set[FindingCode],
-) -> Conversation:
-    """Find the rendered trace in the completion; a template may trim it and add text around it."""
-    before, match, _ = rest.partition(completion.strip())
-    if not match:
-        return Conversation(
-            prompt=_restored(prompt, originals),
-            completion=_restored(rest, originals),
-            content_end=0,
-            spans=(),
-            problems=frozenset(problems | {"template-changes-content"}),
-        )
-    start = len(_restored(before, originals).text)
-    end = start + len(content.text.strip())
-    shift = start - (len(content.text) - len(content.text.lstrip()))
-    spans = [PartSpan(s.part, max(s.start + shift, start), min(s.end + shift, end)) for s in content.spans]
-    return Conversation(
-        prompt=_restored(prompt, originals),
-        completion=_restored(rest, originals),
-        content_end=end,
-        spans=tuple(spans),
-        problems=frozenset(problems),
-    )
 
 
 def _restored(rendered: str, originals: list[str]) -> TemplatedText:
@@ -277,32 +133,67 @@ class TraceEncoder:
         """
         remaining = iter(traces)
         while chunk := list(islice(remaining, _CHUNK_SIZE)):
-            conversations = [self._conversations.build(trace) for trace in chunk]
+            conversations = [self._conversation(trace) for trace in chunk]
             prompts = self._tokenized([conversation.prompt for conversation in conversations])
             completions = self._tokenized([conversation.completion for conversation in conversations])
             yield from map(self._joined, conversations, prompts, completions)
 
     def encode_prompt(self, prompt: str) -> list[int]:
         """The prompt ids for generation, equal to those that training masks."""
-        [tokenized] = self._tokenized([self._conversations.build_prompt(prompt)])
-        return [int(token_id) for token_id in tokenized.ids]
+        originals: list[str] = []
+        rendered = self._render_prompt(self._with_stand_ins(prompt, originals))
+        return self._ids(_restored(rendered, originals))
 
     def encode_messages(self, messages: Sequence[Mapping[str, str]]) -> list[int]:
         """The prompt ids for a conversation of `{"role", "content"}` messages.
 
+        A single question gives the same ids as `encode_prompt`.
+
         Raises:
-            DataError: The template rejects or drops messages.
+            DataError: The template rejects the messages, or drops one that the model did not write.
         """
-        [tokenized] = self._tokenized([self._conversations.build_messages(messages)])
-        return [int(token_id) for token_id in tokenized.ids]
+        originals: list[str] = []
+        prepared = [
+            {
+                **message,
+                "content": self._with_stand_ins(
+                    message["content"],
+                    originals,
+                    # Messages of the model may contain the markup, which may be control tokens.
+                    keep=MARKUPS[self.markup].reserved if message["role"] == "assistant" else (),
+                ),
+            }
+            for message in messages
+        ]
+        rendered = self.template.render(prepared, add_generation_prompt=True)
+        for number, message in enumerate(prepared):
+            if message["role"] != "assistant" and message["content"].strip() not in rendered:
+                raise DataError(
+                    f"The chat template {self.template.name!r} leaves out or changes message {number}, "
+                    f"which the {message['role']} wrote.",
+                    next_step="Put it into the first user message, or choose another template.",
+                )
+        return self._ids(_restored(rendered, originals))
 
     def encode_beginning(self, content: str) -> list[int]:
         """The ids of the start of a completion, tokenised as in training, without an end of turn.
 
         Raises:
-            DataError: The template changes the content.
+            DataError: The template changes or rejects the content.
         """
-        [tokenized] = self._tokenized([self._conversations.build_beginning(content)])
+        originals: list[str] = []
+        completion = self._with_stand_ins(content, originals, keep=MARKUPS[self.markup].reserved)
+        _, rest, _ = self._split("?", completion)
+        before, match, _ = rest.partition(completion.strip())
+        if completion.strip() and not match:
+            raise DataError(
+                f"The chat template {self.template.name!r} changes the content of a completion.",
+                next_step="Choose another template; docs/templates.md lists the built-in ones.",
+            )
+        return self._ids(_restored(before + completion.lstrip(), originals))
+
+    def _ids(self, text: TemplatedText) -> list[int]:
+        [tokenized] = self._tokenized([text])
         return [int(token_id) for token_id in tokenized.ids]
 
     @cached_property
@@ -313,12 +204,74 @@ class TraceEncoder:
         return int(ends[0]) if ends.size else None
 
     @cached_property
-    def _conversations(self) -> ConversationBuilder:
-        return ConversationBuilder(self.template, self.markup, self.tokenizer.control_token_pattern)
-
-    @cached_property
     def _control_ids(self) -> NDArray[np.int64]:
         return np.array(sorted(self.tokenizer.control_token_ids), dtype=np.int64)
+
+    def _conversation(self, trace: Trace) -> Conversation:
+        """Render one trace, split at the start of generation."""
+        completion = render_completion(trace, self.markup)
+        originals: list[str] = []
+        prompt_text = self._with_stand_ins(trace.prompt, originals)
+        # Content cannot contain the markup, so a match is real markup and may be a control token.
+        completion_text = self._with_stand_ins(completion.text, originals, keep=MARKUPS[self.markup].reserved)
+        prompt, rest, problems = self._split(prompt_text, completion_text)
+        pattern = self.tokenizer.control_token_pattern
+        if pattern is not None and any(map(pattern.fullmatch, originals)):
+            problems.add("special-token-in-content")
+        # The template may trim the completion and add text around it.
+        before, match, _ = rest.partition(completion_text.strip())
+        end, spans = 0, []
+        if match:
+            start = len(_restored(before, originals).text)
+            end = start + len(completion.text.strip())
+            shift = start - (len(completion.text) - len(completion.text.lstrip()))
+            spans = [
+                PartSpan(span.part, max(span.start + shift, start), min(span.end + shift, end))
+                for span in completion.spans
+            ]
+        else:
+            problems.add("template-changes-content")
+        return Conversation(
+            prompt=_restored(prompt, originals),
+            completion=_restored(rest, originals),
+            content_end=end,
+            spans=tuple(spans),
+            problems=frozenset(problems),
+        )
+
+    def _render_prompt(self, prompt: str) -> str:
+        return self.template.render(chat_messages(prompt), add_generation_prompt=True)
+
+    def _split(self, question: str, answer: str) -> tuple[str, str, set[FindingCode]]:
+        """The prompt and completion texts, both with stand-ins, and their problems."""
+        problems: set[FindingCode] = set()
+        prompt = self._render_prompt(question)
+        whole = self.template.render(chat_messages(question, answer), add_generation_prompt=False)
+        if question.strip() not in prompt:
+            problems.add("template-changes-content")
+        if not whole.startswith(prompt):
+            before, match, after = whole.rpartition(answer.strip())
+            return before, match + after, problems | {"template-without-generation-prompt"}
+        rest = whole[len(prompt) :]
+        before, match, _ = rest.partition(answer.strip())
+        if match and before.strip():
+            is_header = not self.template.reacts_to_generation_prompt
+            problems.add("template-without-generation-prompt" if is_header else "template-adds-text")
+        return prompt, rest, problems
+
+    def _with_stand_ins(self, content: str, originals: list[str], keep: Collection[str] = ()) -> str:
+        """Replace text that looks like control tokens, to distinguish it from those of the template."""
+
+        def stand_in(match: re.Match[str]) -> str:
+            if match.group() in keep:
+                return match.group()
+            originals.append(match.group())
+            return f"\ufdd0{len(originals) - 1}\ufdd1"
+
+        look_alike = _NONCHARACTERS
+        if self.tokenizer.control_token_pattern is not None:
+            look_alike += "|" + self.tokenizer.control_token_pattern.pattern
+        return re.sub(look_alike, stand_in, content)
 
     def _tokenized(self, texts: Sequence[TemplatedText]) -> list["_TokenizedText"]:
         encodings = self.tokenizer.encode_batch([text.text for text in texts])
@@ -340,8 +293,9 @@ class TraceEncoder:
             num_kept = int(ends_turn[0]) + 1
             codes[num_kept - 1] = END_OF_TURN
         num_prompt, prompt_chars = len(prompt.ids), len(conversation.prompt.text)
+        end = int(completion.ends[:num_kept].max(initial=0))
         return EncodedExample(
-            text=conversation.prompt.text + conversation.completion.text[: completion.end_of(num_kept)],
+            text=conversation.prompt.text + conversation.completion.text[:end],
             token_ids=np.concatenate([prompt.ids, completion.ids[:num_kept]]),
             loss_mask=np.repeat(np.array([0, 1], dtype=np.uint8), [num_prompt, num_kept]),
             parts=np.concatenate([np.full(num_prompt, PROMPT, dtype=np.uint8), codes[:num_kept]]),
@@ -365,9 +319,6 @@ class _TokenizedText:
         offsets = [(start + a, start + b) for start, encoding in chunks for a, b in encoding.offsets]
         columns = np.array(offsets, dtype=np.int32).reshape(-1, 2)
         return cls(np.array(ids, dtype=np.int32), columns[:, 0], columns[:, 1])
-
-    def end_of(self, num_tokens: int) -> int:
-        return int(self.ends[:num_tokens].max(initial=0))
 
 
 def _tokenize_guarded(tokenizer: Tokenizer, text: TemplatedText) -> _TokenizedText:

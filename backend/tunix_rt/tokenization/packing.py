@@ -166,7 +166,16 @@ class Batches:
         for example in require_trained_answers(examples):
             self._token_ids.append(example.token_ids)
             self._loss_masks.append(example.loss_mask)
-        self._kept = _fitting([len(ids) for ids in self._token_ids], settings)
+        lengths = [len(ids) for ids in self._token_ids]
+        self._kept = [position for position, length in enumerate(lengths) if length <= settings.row_length]
+        """Positions of the examples that fit into a row."""
+        if not self._kept or (self.num_dropped and settings.overlong == "error"):
+            raise DataError(
+                f"{self.num_dropped} of {len(lengths)} examples are longer than the row length "
+                f"{settings.row_length}; the longest has {max(lengths)} tokens.",
+                next_step=f"Set the row length to {max(lengths)} or more"
+                + (", or leave the long ones out with overlong: drop." if self._kept else "."),
+            )
         self._rows_of_epoch = lru_cache(maxsize=2)(self._plan.epoch)
 
     @property
@@ -178,11 +187,6 @@ class Batches:
     def num_dropped(self) -> int:
         """Examples left out because they are longer than the row."""
         return len(self._token_ids) - len(self._kept)
-
-    @property
-    def num_rows_per_epoch(self) -> int:
-        """Rows with examples in one epoch."""
-        return self._plan.num_rows
 
     @property
     def num_batches_per_epoch(self) -> int:
@@ -268,20 +272,6 @@ def _untrainable(position: int, reason: str) -> DataError:
         f"Example {position} {reason}, so it must not be trained on.",
         next_step="Run tunix-rt data xray to see every token; then change the template or the markup.",
     )
-
-
-def _fitting(lengths: Sequence[int], settings: BatchSettings) -> list[int]:
-    """Positions of the examples that fit into a row."""
-    kept = [position for position, length in enumerate(lengths) if length <= settings.row_length]
-    num_overlong = len(lengths) - len(kept)
-    if not kept or (num_overlong and settings.overlong == "error"):
-        raise DataError(
-            f"{num_overlong} of {len(lengths)} examples are longer than the row length "
-            f"{settings.row_length}; the longest has {max(lengths)} tokens.",
-            next_step=f"Set the row length to {max(lengths)} or more"
-            + (", or leave the long ones out with overlong: drop." if kept else "."),
-        )
-    return kept
 
 
 def _shifted_left(array: NDArray[_T], last: int) -> NDArray[_T]:

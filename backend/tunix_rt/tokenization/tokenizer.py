@@ -46,10 +46,8 @@ class Tokenizer:
     @cached_property
     def control_token_pattern(self) -> re.Pattern[str] | None:
         """Matches the text of any control token; None if there are none."""
-        decoder = self.fast.get_added_tokens_decoder()
-        contents = sorted(
-            (token.content for token in decoder.values() if token.special), key=len, reverse=True
-        )
+        tokens = self.fast.get_added_tokens_decoder().values()
+        contents = sorted((token.content for token in tokens if token.special), key=len, reverse=True)
         return re.compile("|".join(map(re.escape, contents))) if contents else None
 
     @cached_property
@@ -60,11 +58,8 @@ class Tokenizer:
     @cached_property
     def pad_id(self) -> int:
         """The padding id. It may equal a real token, because padding is identified by its segment."""
-        for name in ("pad_token", "eos_token"):
-            token_id = self.token_id(self.named_tokens.get(name, ""))
-            if token_id is not None:
-                return token_id
-        return 0
+        ids = [self.token_id(self.named_tokens.get(name, "")) for name in ("pad_token", "eos_token")]
+        return next((token_id for token_id in ids if token_id is not None), 0)
 
     def token_id(self, text: str) -> int | None:
         """The id of a token by its text; None when the vocabulary lacks it."""
@@ -73,11 +68,8 @@ class Tokenizer:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 over everything that affects tokenization."""
-        parts = [
-            self.fast.to_str(),
-            json.dumps(dict(self.named_tokens), sort_keys=True),
-            self.chat_template or "",
-        ]
+        named_tokens = json.dumps(dict(self.named_tokens), sort_keys=True)
+        parts = (self.fast.to_str(), named_tokens, self.chat_template or "")
         return hashlib.sha256("\x00".join(parts).encode("utf-8")).hexdigest()
 
     @cached_property
@@ -121,17 +113,6 @@ def load_tokenizer_directory(directory: Path, *, name: str) -> Tokenizer:
         )
     config = _read_json_object(directory / "special_tokens_map.json", name)
     config |= _read_json_object(directory / "tokenizer_config.json", name)
-    fast = _read_fast_tokenizer(path, name)
-    _add_configured_tokens(fast, config)
-    return Tokenizer(
-        name=name,
-        fast=fast,
-        named_tokens={key: text for key in NAMED_TOKENS if (text := _token_text(config.get(key)))},
-        chat_template=_read_chat_template(directory, config),
-    )
-
-
-def _read_fast_tokenizer(path: Path, name: str) -> FastTokenizer:
     try:
         fast = FastTokenizer.from_file(str(path))
     # The Rust library raises a bare Exception for a malformed file.
@@ -143,7 +124,19 @@ def _read_fast_tokenizer(path: Path, name: str) -> FastTokenizer:
     # Saved truncation or padding settings would silently change texts.
     fast.no_truncation()
     fast.no_padding()
-    return fast
+    # Named tokens become control tokens, even if `tokenizer.json` does not mark them as special.
+    decoder = fast.get_added_tokens_decoder()
+    special = {token.content for token in decoder.values() if token.special}
+    named = [_token_text(config.get(key)) for key in NAMED_TOKENS]
+    named += [_token_text(token) for token in config.get("additional_special_tokens") or []]
+    missing = [text for text in named if text and text not in special and fast.token_to_id(text) is not None]
+    fast.add_special_tokens([AddedToken(text, normalized=False, special=True) for text in missing])
+    return Tokenizer(
+        name=name,
+        fast=fast,
+        named_tokens={key: text for key in NAMED_TOKENS if (text := _token_text(config.get(key)))},
+        chat_template=_read_chat_template(directory, config),
+    )
 
 
 def _read_json_object(path: Path, name: str) -> dict[str, Any]:
@@ -159,16 +152,6 @@ def _read_json_object(path: Path, name: str) -> dict[str, Any]:
         f"The {path.name} of {name!r} is not a JSON object.",
         next_step="Download or save the tokenizer again.",
     )
-
-
-def _add_configured_tokens(fast: FastTokenizer, config: Mapping[str, Any]) -> None:
-    """Make named tokens control tokens, even if `tokenizer.json` does not mark them as special."""
-    decoder = fast.get_added_tokens_decoder()
-    special = {token.content for token in decoder.values() if token.special}
-    named = [_token_text(config.get(key)) for key in NAMED_TOKENS]
-    named += [_token_text(token) for token in config.get("additional_special_tokens") or []]
-    missing = [text for text in named if text and text not in special and fast.token_to_id(text) is not None]
-    fast.add_special_tokens([AddedToken(text, normalized=False, special=True) for text in missing])
 
 
 def _token_text(value: object) -> str:

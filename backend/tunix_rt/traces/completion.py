@@ -121,14 +121,20 @@ def render_completion(trace: Trace, style: MarkupStyle = DEFAULT_MARKUP) -> Comp
     steps = [step.content for step in trace.steps]
     if markup.counts_steps:
         steps = [count_text(number, len(steps)) + step for number, step in enumerate(steps, start=1)]
-    reasoning = "\n".join(steps)
-    return _join_parts(
+    parts: tuple[tuple[CompletionPart, str], ...] = (
         ("markup", markup.before_reasoning),
-        ("reasoning", reasoning),
+        ("reasoning", "\n".join(steps)),
         ("markup", markup.between),
         ("answer", trace.final_answer),
         ("markup", markup.after_answer),
     )
+    completion = ""
+    spans: list[PartSpan] = []
+    for part, text in parts:
+        if text:
+            spans.append(PartSpan(part, len(completion), len(completion) + len(text)))
+        completion += text
+    return Completion(completion, tuple(spans))
 
 
 def parse_completion(text: str, style: MarkupStyle = DEFAULT_MARKUP) -> ParsedCompletion:
@@ -154,7 +160,10 @@ def parse_completion(text: str, style: MarkupStyle = DEFAULT_MARKUP) -> ParsedCo
     lines = reasoning_lines(reasoning, style)
     if not lines or not answer:
         raise _not_well_formed("the reasoning or the answer is empty", style)
-    if MARKUPS[style].counts_steps and not _are_fully_counted(lines):
+    # A line without a count continues the step above it, so the first line must have a count.
+    counted = [line for line in lines if line.number is not None]
+    is_counted = lines[0].number is not None and counted[-1].number == counted[-1].total
+    if MARKUPS[style].counts_steps and not is_counted:
         raise _not_well_formed("the steps are not counted from (1/N) to (N/N)", style)
     return ParsedCompletion(steps=tuple(line.text for line in lines), answer=answer)
 
@@ -180,22 +189,6 @@ def chat_messages(prompt: str, completion: str | None = None) -> list[dict[str, 
     if completion is not None:
         messages.append({"role": "assistant", "content": completion})
     return messages
-
-
-def _are_fully_counted(lines: list[StepLine]) -> bool:
-    # A line without a count continues the step above it, so the first line must have a count.
-    counted = [line for line in lines if line.number is not None]
-    return lines[0].number is not None and counted[-1].number == counted[-1].total
-
-
-def _join_parts(*parts: tuple[CompletionPart, str]) -> Completion:
-    spans: list[PartSpan] = []
-    end = 0
-    for part, text in parts:
-        if text:
-            spans.append(PartSpan(part, end, end + len(text)))
-        end += len(text)
-    return Completion("".join(text for _, text in parts), tuple(spans))
 
 
 def _require_no_reserved_markup(trace: Trace, style: MarkupStyle) -> None:

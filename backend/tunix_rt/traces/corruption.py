@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import get_args
+from typing import NamedTuple, get_args
 
 from tunix_rt.traces.linter.expressions import OPERATORS, evaluate, find_expressions
 from tunix_rt.traces.linter.rationals import Ratio, apply, reduced
@@ -44,17 +44,13 @@ class Corruption:
     replaced: str
 
 
-@dataclass(frozen=True)
-class _StatedResult:
+class _StatedResult(NamedTuple):
     """A computed result in a step: its expression, and the offsets of every occurrence of the result."""
 
     expression: Sequence[Token]
     spans: tuple[tuple[int, int], ...]
     text: str
-
-    @property
-    def value(self) -> Ratio:
-        return read_number(self.text)[0]
+    value: Ratio
 
 
 def corrupt(
@@ -87,8 +83,8 @@ def corrupt(
         kinds = [kind] if kind else rng.sample(KINDS, len(KINDS))
         for chosen in kinds:
             replaced = _corrupted_number(result, chosen, rng)
-            broken = None if replaced is None else _break(trace, index, result, replaced, propagate=propagate)
-            if replaced is not None and broken is not None:
+            if replaced is not None:
+                broken = _break(trace, index, result, replaced, propagate=propagate)
                 return Corruption(broken, trace.steps[index].i, chosen, propagate, result.text, replaced)
     raise NothingToCorruptError(
         f"no step states a result that can be changed by {kind or 'any kind of corruption'}"
@@ -99,17 +95,17 @@ def _annotated_results(text: str) -> Iterator[_StatedResult]:
     for match in _ANNOTATION.finditer(text):
         after = _NUMBER_AFTER.match(text, match.end())
         number = match[2].strip()
-        if after is None or not _NUMBER_ONLY.fullmatch(number):
-            continue
-        if read_number(after[1])[0] == read_number(number)[0]:
-            yield _StatedResult(tokenise(match[1]), (match.span(2), after.span(1)), number)
+        if after is not None and _NUMBER_ONLY.fullmatch(number):
+            value = read_number(number)[0]
+            if read_number(after[1])[0] == value:
+                yield _StatedResult(tokenise(match[1]), (match.span(2), after.span(1)), number, value)
 
 
 def _prose_results(text: str) -> Iterator[_StatedResult]:
     for left, result in _equations(text):
         number = text[result.start : result.end]
         if len(left) > 1 and _NUMBER_ONLY.fullmatch(number):
-            yield _StatedResult(left, ((result.start, result.end),), number)
+            yield _StatedResult(left, ((result.start, result.end),), number, read_number(number)[0])
 
 
 def _equations(text: str) -> Iterator[tuple[list[Token], Token]]:
@@ -128,23 +124,21 @@ def _corrupted_number(result: _StatedResult, kind: CorruptionKind, rng: random.R
         replaced = _format_like(result.text, (result.value[0] * 10, result.value[1]))
     else:
         replaced = _format_like(result.text, apply("+", result.value, (_SHIFTS[kind], 1)))
-    return replaced if replaced is not None and _is_wrong(result, replaced) else None
-
-
-def _is_wrong(result: _StatedResult, replaced: str) -> bool:
-    """Whether the new number is neither the old one, nor the exact one, nor a rounding of it."""
+    if replaced is None:
+        return None
     value, decimals = read_number(replaced)
+    if value == result.value:
+        return None
     exact = evaluate(result.expression)
-    if value == result.value or exact is None:
-        return value != result.value
-    difference = abs(value[0] * exact[1] - exact[0] * value[1])
-    return difference * int(10**decimals) >= exact[1] * value[1]
+    # The exact result, or a rounding of it, would not be wrong.
+    if exact and abs(value[0] * exact[1] - exact[0] * value[1]) * 10**decimals < exact[1] * value[1]:
+        return None
+    return replaced
 
 
 def _swap_digits(text: str, rng: random.Random) -> str | None:
     digits = [i for i, character in enumerate(text) if character.isdigit()]
-    pairs = [(i, j) for i, j in pairwise(digits) if text[i] != text[j]]
-    pairs = [(i, j) for i, j in pairs if i != digits[0] or text[j] != "0"]
+    pairs = [(i, j) for i, j in pairwise(digits) if text[i] != text[j] and (i > digits[0] or text[j] != "0")]
     if not pairs:
         return None
     i, j = rng.choice(pairs)
@@ -182,12 +176,12 @@ def _format_like(pattern: str, value: Ratio | None) -> str | None:
     return f"{whole}.{fraction}" if fraction else whole
 
 
-def _break(
-    trace: Trace, index: int, result: _StatedResult, replaced: str, *, propagate: bool
-) -> Trace | None:
+def _break(trace: Trace, index: int, result: _StatedResult, replaced: str, *, propagate: bool) -> Trace:
     value = read_number(replaced)[0]
     texts = [step.content for step in trace.steps]
-    texts[index] = _replace_spans(texts[index], result.spans, value)
+    for start, end in sorted(result.spans, reverse=True):
+        text = texts[index]
+        texts[index] = text[:start] + (_format_like(text[start:end], value) or "") + text[end:]
     final_answer = trace.final_answer
     if propagate:
         changes = {result.value: value}
@@ -200,15 +194,10 @@ def _break(
     return trace.model_copy(update={"steps": steps, "final_answer": final_answer})
 
 
-def _replace_spans(text: str, spans: Sequence[tuple[int, int]], value: Ratio) -> str:
-    for start, end in sorted(spans, reverse=True):
-        text = text[:start] + (_format_like(text[start:end], value) or "") + text[end:]
-    return text
-
-
 def _recomputed(text: str, changes: dict[Ratio, Ratio]) -> str:
     """The step with the changed numbers inserted and its own results recomputed and added to `changes`."""
-    for expression, result in [*_annotated_equations(text), *_equations(_without_annotations(text))]:
+    prose = _ANNOTATION.sub(lambda match: " " * len(match[0]), text)
+    for expression, result in [*_annotated_equations(text), *_equations(prose)]:
         if not any(token.value in changes for token in expression if token.kind == "number"):
             continue
         exact = evaluate([t._replace(value=changes.get(t.value, t.value)) for t in expression])
@@ -225,10 +214,6 @@ def _annotated_equations(text: str) -> Iterator[tuple[list[Token], Token]]:
         if len(result) == 1 and result[0].kind == "number":
             offset = match.start(2)
             yield tokenise(match[1]), result[0]._replace(start=offset, end=offset + len(match[2]))
-
-
-def _without_annotations(text: str) -> str:
-    return _ANNOTATION.sub(lambda match: " " * len(match[0]), text)
 
 
 def _with_changes(text: str, changes: dict[Ratio, Ratio]) -> str:

@@ -1,23 +1,21 @@
-"""Export stored traces to training formats, and build trace filters from user input."""
+"""Export stored traces to training formats."""
 
 import gzip
+import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, cast
 
-from pydantic import BaseModel, ConfigDict
-
 from tunix_rt.base.errors import DataError, InvalidInputError, did_you_mean
 from tunix_rt.base.files.atomic import write_atomically
 from tunix_rt.base.files.tables import write_parquet
-from tunix_rt.traces.formats.export import EXPORT_FORMATS, export_line
-from tunix_rt.traces.types import StoredTrace
+from tunix_rt.traces.formats.export import EXPORT_FORMATS
+from tunix_rt.traces.types import Frozen, StoredTrace
 
 
-class ExportReport(BaseModel):
+class ExportReport(Frozen):
     """The result of an export."""
 
-    model_config = ConfigDict(frozen=True)
     file: str
     export_format: str
     num_exported: int
@@ -33,13 +31,16 @@ def require_export_format(name: str) -> str:
 
 
 def export_lines(stored: Iterable[StoredTrace], export_format: str) -> Iterator[str]:
-    """JSONL lines, without line breaks, in the order of `stored`.
+    """JSONL lines, without line breaks, in the order of `stored`; for `trace`, the canonical JSON.
 
     Raises:
         DataError: A trace cannot be written in this format; the error names it.
     """
-    for item in stored:
-        yield item.canonical if export_format == "trace" else _line(item, export_format)
+    if export_format == "trace":
+        yield from (item.canonical for item in stored)
+        return
+    for row in _rows(stored, export_format):
+        yield json.dumps(row, ensure_ascii=False, separators=(",", ":"))
 
 
 def export_file(stored: Iterable[StoredTrace], path: Path, export_format: str) -> ExportReport:
@@ -71,15 +72,4 @@ def _rows(stored: Iterable[StoredTrace], export_format: str) -> Iterator[dict[st
         try:
             yield EXPORT_FORMATS[export_format](item.trace())
         except DataError as error:
-            raise _with_trace_id(item, error) from error
-
-
-def _line(item: StoredTrace, export_format: str) -> str:
-    try:
-        return export_line(item.trace(), export_format)
-    except DataError as error:
-        raise _with_trace_id(item, error) from error
-
-
-def _with_trace_id(item: StoredTrace, error: DataError) -> DataError:
-    return DataError(f"Trace {item.id}: {error.detail}", next_step=error.next_step)
+            raise DataError(f"Trace {item.id}: {error.detail}", next_step=error.next_step) from error

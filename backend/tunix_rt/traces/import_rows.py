@@ -5,31 +5,30 @@ Worker processes run `prepare_chunk`, which does no I/O.
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, Literal, NamedTuple
-
-from pydantic import BaseModel, ConfigDict
+from typing import IO, Any, Literal, NamedTuple, TypeVar
 
 from tunix_rt.base.files.atomic import write_atomically
-from tunix_rt.base.files.jsonl import BadRow, RawLine, ReadRow, UnreadRow, parse_raw
+from tunix_rt.base.files.jsonl import BadRow, BlankLine, RawLine, UnreadRow, parse_raw
 from tunix_rt.base.files.readers import FileType, open_rows
-from tunix_rt.base.host import Mapper, in_this_process, worker_processes
+from tunix_rt.base.host import Mapper
 from tunix_rt.traces.formats.registry import RowOptions, read_row
 from tunix_rt.traces.formats.solutions import RowError
-from tunix_rt.traces.types import PreparedTrace, Trace, prepared
+from tunix_rt.traces.types import Frozen, PreparedTrace, Trace, prepared
+
+_T = TypeVar("_T")
 
 MAX_SHOWN_REJECTIONS = 10
 MAX_SHOWN_CHARS = 200
 
 
-class Rejection(BaseModel):
+class Rejection(Frozen):
     """A row that was not imported."""
 
-    model_config = ConfigDict(frozen=True)
     line: int
     """Line in the file (row in Parquet), from 1."""
     reason: str
@@ -62,7 +61,9 @@ class Tally:
         self.num_rejected += 1
         if len(self.first_rejections) < MAX_SHOWN_REJECTIONS:
             text = row if isinstance(row, str) else json.dumps(row, ensure_ascii=False)
-            self.first_rejections.append(Rejection(line=line, reason=reason, row=_shortened(text)))
+            if len(text) > MAX_SHOWN_CHARS:
+                text = text[:MAX_SHOWN_CHARS] + "…"
+            self.first_rejections.append(Rejection(line=line, reason=reason, row=text))
 
     def add(self, later: "Tally") -> None:
         """Add the counts of a later part of the file."""
@@ -73,18 +74,6 @@ class Tally:
         self.answer_rules += later.answer_rules
         room = MAX_SHOWN_REJECTIONS - len(self.first_rejections)
         self.first_rejections += later.first_rejections[:room]
-
-
-@dataclass(frozen=True)
-class RowJob:
-    """How to convert rows to traces."""
-
-    row_options: RowOptions
-    source: str
-    overwrite_source: bool
-    """Whether `source` also replaces the source of a row."""
-    keep_traces: bool
-    """Whether to return the traces or only the tally."""
 
 
 class RejectedRow(NamedTuple):
@@ -101,46 +90,6 @@ class PreparedChunk(NamedTuple):
     traces: list[PreparedTrace]
     rejected: list[RejectedRow]
     tally: Tally
-
-
-def prepare_chunk(job: RowJob, rows: Sequence[UnreadRow]) -> PreparedChunk:
-    """Convert rows to traces that are ready to be stored, and collect the rejected rows."""
-    chunk = PreparedChunk([], [], Tally())
-    for unread in rows:
-        row = parse_raw(unread) if isinstance(unread, RawLine) else unread
-        if isinstance(row, ReadRow):
-            _convert(job, row, chunk)
-        elif isinstance(row, BadRow):
-            _reject(chunk, row.number, row.reason, row.raw)
-        else:
-            chunk.tally.num_blank_lines += 1
-    return chunk
-
-
-def _convert(job: RowJob, row: ReadRow, chunk: PreparedChunk) -> None:
-    try:
-        trace = read_row(row.values, job.row_options)
-    except RowError as error:
-        _reject(chunk, row.number, str(error), row.values)
-        return
-    chunk.tally.count(trace)
-    if job.keep_traces:
-        chunk.traces.append(prepared(_with_source(job, trace)))
-
-
-def _with_source(job: RowJob, trace: Trace) -> Trace:
-    if "source" in trace.meta and not job.overwrite_source:
-        return trace
-    return trace.model_copy(update={"meta": {**trace.meta, "source": job.source}})
-
-
-def _reject(chunk: PreparedChunk, line: int, reason: str, row: Any) -> None:
-    chunk.tally.reject(line, reason, row)
-    chunk.rejected.append(RejectedRow(line, reason, row))
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= MAX_SHOWN_CHARS else text[:MAX_SHOWN_CHARS] + "…"
 
 
 ROWS_PER_CHUNK = 500
@@ -176,27 +125,7 @@ class TraceFile:
     overwrite_source: bool
     """Whether `source` also replaces the source of a row."""
 
-    @contextmanager
-    def mapper(self) -> Iterator[Mapper]:
-        """The map function for chunks: worker processes when the file is large."""
-        is_large = self.path.stat().st_size >= PARALLEL_FROM_BYTES
-        with worker_processes() if is_large else nullcontext(in_this_process) as mapper:
-            yield mapper
-
-    def check(self, mapper: Mapper, rejects: IO[bytes] | None, on_progress: OnProgress) -> Tally:
-        """Convert every row and return only the tally."""
-        tally = Tally()
-        for _ in self._read(mapper, "checking", tally, rejects, on_progress):
-            pass
-        return tally
-
-    def traces(
-        self, mapper: Mapper, tally: Tally, rejects: IO[bytes] | None, on_progress: OnProgress
-    ) -> Iterator[list[PreparedTrace]]:
-        """The traces of all valid rows, in chunks. Updates `tally` and writes invalid rows to `rejects`."""
-        return self._read(mapper, "importing", tally, rejects, on_progress)
-
-    def _read(
+    def read(
         self,
         mapper: Mapper,
         phase: Phase,
@@ -204,27 +133,71 @@ class TraceFile:
         rejects: IO[bytes] | None,
         on_progress: OnProgress,
     ) -> Iterator[list[PreparedTrace]]:
-        job = RowJob(self.row_options, self.source, self.overwrite_source, keep_traces=phase == "importing")
+        """The traces of all valid rows, in chunks; none when only checking.
+
+        Updates `tally` and writes invalid rows to `rejects`.
+        """
         with open_rows(self.path, self.file_type) as stream:
-            for chunk in mapper(partial(prepare_chunk, job), _chunks(stream.unread)):
+            rows = in_batches(stream.unread, _num_bytes, max_items=ROWS_PER_CHUNK, max_size=BYTES_PER_CHUNK)
+            for chunk in mapper(partial(prepare_chunk, self, phase), rows):
                 tally.add(chunk.tally)
-                _write_rejects(rejects, chunk.rejected)
+                if rejects is not None:
+                    for row in chunk.rejected:
+                        line = json.dumps(row._asdict(), ensure_ascii=False)
+                        rejects.write(f"{line}\n".encode(errors="backslashreplace"))
                 on_progress(ImportProgress(phase, tally.num_read, stream.fraction_read()))
                 yield chunk.traces
 
 
-def _chunks(rows: Iterator[UnreadRow]) -> Iterator[list[UnreadRow]]:
-    """Chunks of a few hundred rows, fewer when rows are long."""
-    chunk: list[UnreadRow] = []
-    num_bytes = 0
-    for row in rows:
-        chunk.append(row)
-        num_bytes += len(row.raw) if isinstance(row, RawLine) else 0
-        if len(chunk) >= ROWS_PER_CHUNK or num_bytes >= BYTES_PER_CHUNK:
-            yield chunk
-            chunk, num_bytes = [], 0
-    if chunk:
-        yield chunk
+def prepare_chunk(file: TraceFile, phase: Phase, rows: Sequence[UnreadRow]) -> PreparedChunk:
+    """Convert rows to traces that are ready to be stored, and collect the rejected rows.
+
+    When checking, only the tally and the rejected rows are returned.
+    """
+    chunk = PreparedChunk([], [], Tally())
+    for unread in rows:
+        row = parse_raw(unread) if isinstance(unread, RawLine) else unread
+        if isinstance(row, BadRow):
+            _reject(chunk, row.number, row.reason, row.raw)
+        elif isinstance(row, BlankLine):
+            chunk.tally.num_blank_lines += 1
+        else:
+            try:
+                trace = read_row(row.values, file.row_options)
+            except RowError as error:
+                _reject(chunk, row.number, str(error), row.values)
+                continue
+            chunk.tally.count(trace)
+            if phase == "importing":
+                if file.overwrite_source or "source" not in trace.meta:
+                    trace = trace.model_copy(update={"meta": {**trace.meta, "source": file.source}})
+                chunk.traces.append(prepared(trace))
+    return chunk
+
+
+def _reject(chunk: PreparedChunk, line: int, reason: str, row: Any) -> None:
+    chunk.tally.reject(line, reason, row)
+    chunk.rejected.append(RejectedRow(line, reason, row))
+
+
+def _num_bytes(row: UnreadRow) -> int:
+    return len(row.raw) if isinstance(row, RawLine) else 0
+
+
+def in_batches(
+    items: Iterable[_T], size_of: Callable[[_T], int], *, max_items: int, max_size: int
+) -> Iterator[list[_T]]:
+    """Batches of `max_items`, and fewer when their total size reaches `max_size`."""
+    batch: list[_T] = []
+    size = 0
+    for item in items:
+        batch.append(item)
+        size += size_of(item)
+        if len(batch) >= max_items or size >= max_size:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 @contextmanager
@@ -235,10 +208,3 @@ def rejects_file(path: Path | None) -> Iterator[IO[bytes] | None]:
         return
     with write_atomically(path, what="writing the rejected rows") as file:
         yield file
-
-
-def _write_rejects(rejects: IO[bytes] | None, rejected: list[RejectedRow]) -> None:
-    if rejects is not None:
-        for row in rejected:
-            line = json.dumps(row._asdict(), ensure_ascii=False)
-            rejects.write(f"{line}\n".encode(errors="backslashreplace"))

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
@@ -10,7 +11,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tunix_rt.base.errors import DataError, InvalidInputError, did_you_mean
-from tunix_rt.base.files.jsonl import FileRow, ReadRow
+from tunix_rt.base.files.jsonl import ReadRow
 from tunix_rt.base.files.readers import (
     STANDARD_INPUT,
     FileType,
@@ -19,12 +20,21 @@ from tunix_rt.base.files.readers import (
     regular_file,
     source_name,
 )
+from tunix_rt.base.host import in_this_process, worker_processes
 from tunix_rt.base.records import explain_validation_error
 from tunix_rt.traces.formats.converters import ColumnMap, require_columns
 from tunix_rt.traces.formats.registry import ROW_FORMATS, RowOptions, detect_format
 from tunix_rt.traces.formats.solutions import UNMARKED_RULE, RowError
-from tunix_rt.traces.import_rows import OnProgress, Rejection, Tally, TraceFile, rejects_file
-from tunix_rt.traces.types import AddResult, PreparedTrace
+from tunix_rt.traces.import_rows import (
+    PARALLEL_FROM_BYTES,
+    OnProgress,
+    Rejection,
+    Tally,
+    TraceFile,
+    in_batches,
+    rejects_file,
+)
+from tunix_rt.traces.types import AddResult, Frozen, PreparedTrace
 
 
 def choose_format(
@@ -36,16 +46,6 @@ def choose_format(
         InvalidInputError: The requested format is unknown or contradicts the column map, the map names a
             missing column, or no format matches the keys of the first row.
     """
-    _require_compatible(requested, column_map)
-    with open_rows(path, file_type) as stream:
-        if stream.columns is not None:
-            require_columns(column_map, stream.columns)
-        if column_map:
-            return "columns"
-        return requested or _detected(stream.rows, name)
-
-
-def _require_compatible(requested: str | None, column_map: ColumnMap) -> None:
     if requested is not None and requested not in ROW_FORMATS:
         raise InvalidInputError(
             f"There is no format {requested!r}.", next_step=did_you_mean(requested, ROW_FORMATS)
@@ -55,10 +55,12 @@ def _require_compatible(requested: str | None, column_map: ColumnMap) -> None:
             f"A column map and the format {requested!r} exclude each other.",
             next_step="Leave out --map or --format.",
         )
-
-
-def _detected(rows: Iterator[FileRow], name: str) -> str:
-    first = next((row for row in rows if isinstance(row, ReadRow)), None)
+    with open_rows(path, file_type) as stream:
+        if stream.columns is not None:
+            require_columns(column_map, stream.columns)
+        if column_map or requested:
+            return requested or "columns"
+        first = next((row for row in stream.rows if isinstance(row, ReadRow)), None)
     if first is None:
         return "trace"  # no row is readable, and every format rejects them for the same reasons
     try:
@@ -110,10 +112,9 @@ def import_options(**values: Any) -> ImportOptions:
         ) from error
 
 
-class ImportReport(BaseModel):
+class ImportReport(Frozen):
     """The result of an import."""
 
-    model_config = ConfigDict(frozen=True)
     file: str
     row_format: str
     num_read: int
@@ -172,35 +173,37 @@ def import_traces(
     """
     started = time.monotonic()
     name = name or ("stdin" if str(file) == STANDARD_INPUT else str(file))
-    options = _with_file_type(options or ImportOptions(), name)
+    options = options or ImportOptions()
     with regular_file(file) as path:
-        _require_other_file(path, options.rejects_path)
+        rejects_path = options.rejects_path
+        if rejects_path is not None and rejects_path.exists() and rejects_path.samefile(path):
+            raise InvalidInputError(
+                "The file for rejected rows is the file to import.",
+                next_step="Pass another path to --rejects.",
+            )
         traces = _trace_file(path, name, options)
-        run = _import_good_rows if options.skip_invalid else _import_whole_file
-        tally, result = run(store, traces, options, on_progress)
+        tally, result = _import(store, traces, options, on_progress)
     if not tally.num_read:
         raise DataError(f"There are no rows in {name}.", next_step="Check the path.")
     return _report(name, traces.row_options, tally, result, time.monotonic() - started)
 
 
-def _import_good_rows(
+def _import(
     store: TraceStore, file: TraceFile, options: ImportOptions, on_progress: OnProgress
 ) -> tuple[Tally, AddResult]:
+    """Store the valid rows if `skip_invalid` is set; otherwise check the whole file first."""
     tally = Tally()
-    with file.mapper() as mapper, rejects_file(options.rejects_path) as rejects:
-        return tally, _store_all(store, file.traces(mapper, tally, rejects, on_progress))
-
-
-def _import_whole_file(
-    store: TraceStore, file: TraceFile, options: ImportOptions, on_progress: OnProgress
-) -> tuple[Tally, AddResult]:
-    with file.mapper() as mapper:
+    is_large = file.path.stat().st_size >= PARALLEL_FROM_BYTES
+    with worker_processes() if is_large else nullcontext(in_this_process) as mapper:
         with rejects_file(options.rejects_path) as rejects:
-            tally = file.check(mapper, rejects, on_progress)
+            if options.skip_invalid:
+                return tally, _store_all(store, file.read(mapper, "importing", tally, rejects, on_progress))
+            for _ in file.read(mapper, "checking", tally, rejects, on_progress):
+                pass
         if tally.num_rejected:
             raise RejectedRowsError(file.name, tally.num_read, tally.num_rejected, tally.first_rejections)
         second = Tally()
-        result = _store_all(store, file.traces(mapper, second, None, on_progress))
+        result = _store_all(store, file.read(mapper, "importing", second, None, on_progress))
     if second.num_rejected or second.num_read != tally.num_read:
         raise DataError(
             f"{file.name} changed while it was being imported.",
@@ -211,46 +214,25 @@ def _import_whole_file(
 
 def _store_all(store: TraceStore, chunks: Iterator[list[PreparedTrace]]) -> AddResult:
     num_added = num_present = 0
-    for batch in _batches(chunks):
+    for batch in in_batches(
+        chain.from_iterable(chunks),
+        lambda trace: len(trace.canonical),
+        max_items=ROWS_PER_TRANSACTION,
+        max_size=CHARS_PER_TRANSACTION,
+    ):
         num_new = len(store.add_prepared(batch))
         num_added += num_new
         num_present += len(batch) - num_new
     return AddResult(num_added=num_added, num_present=num_present)
 
 
-def _batches(chunks: Iterator[list[PreparedTrace]]) -> Iterator[list[PreparedTrace]]:
-    """Batches of traces, each small enough for one transaction and for memory."""
-    batch: list[PreparedTrace] = []
-    num_chars = 0
-    for trace in chain.from_iterable(chunks):
-        batch.append(trace)
-        num_chars += len(trace.canonical)
-        if len(batch) >= ROWS_PER_TRANSACTION or num_chars >= CHARS_PER_TRANSACTION:
-            yield batch
-            batch, num_chars = [], 0
-    if batch:
-        yield batch
-
-
-def _with_file_type(options: ImportOptions, name: str) -> ImportOptions:
-    """Take the file type from the name, because the path may be a temporary copy."""
-    file_type = file_type_of(name)
-    if options.file_type is not None or file_type == "jsonl":
-        return options
-    return options.model_copy(update={"file_type": file_type})
-
-
-def _require_other_file(path: Path, rejects_path: Path | None) -> None:
-    if rejects_path is not None and rejects_path.exists() and rejects_path.samefile(path):
-        raise InvalidInputError(
-            "The file for rejected rows is the file to import.", next_step="Pass another path to --rejects."
-        )
-
-
 def _trace_file(path: Path, name: str, options: ImportOptions) -> TraceFile:
+    file_type = options.file_type
+    if file_type is None and file_type_of(name) != "jsonl":
+        file_type = file_type_of(name)  # the path may be a temporary copy with another name
     row_options = RowOptions(
         row_format=choose_format(
-            path, name, options.file_type, requested=options.row_format, column_map=options.column_map
+            path, name, file_type, requested=options.row_format, column_map=options.column_map
         ),
         column_map=options.column_map,
         keep_annotations=options.keep_annotations,
@@ -260,7 +242,7 @@ def _trace_file(path: Path, name: str, options: ImportOptions) -> TraceFile:
     return TraceFile(
         path=path,
         name=name,
-        file_type=options.file_type,
+        file_type=file_type,
         row_options=row_options,
         source=options.source or source_name(name),
         overwrite_source=options.source is not None,
@@ -270,6 +252,19 @@ def _trace_file(path: Path, name: str, options: ImportOptions) -> TraceFile:
 def _report(
     name: str, row_options: RowOptions, tally: Tally, result: AddResult, seconds: float
 ) -> ImportReport:
+    # Automatic decisions, and the options that change them.
+    notes: list[str] = []
+    if num_unmarked := tally.answer_rules[UNMARKED_RULE]:
+        notes.append(
+            f"{num_unmarked} rows have no answer marker: the last line was taken as the answer; "
+            "see meta.answer_rule, or pass --require-marker to reject them"
+        )
+    if tally.num_system_folded:
+        notes.append(
+            f"{tally.num_system_folded} rows have a system message, which was prepended to the prompt"
+        )
+    if row_options.row_format == "gsm8k" and not row_options.keep_annotations:
+        notes.append("calculator annotations (<<…>>) were removed; --keep-annotations keeps them")
     return ImportReport(
         file=name,
         row_format=row_options.row_format,
@@ -280,21 +275,7 @@ def _report(
         num_blank_lines=tally.num_blank_lines,
         answer_rules=dict(tally.answer_rules),
         first_rejections=tuple(tally.first_rejections),
-        notes=tuple(_notes(row_options, tally)),
+        notes=tuple(notes),
         seconds=round(seconds, 3),
         rows_per_s=round(tally.num_read / max(seconds, 1e-9), 1),
     )
-
-
-def _notes(row_options: RowOptions, tally: Tally) -> Iterator[str]:
-    """Automatic decisions, and the options that change them."""
-    num_unmarked = tally.answer_rules[UNMARKED_RULE]
-    if num_unmarked:
-        yield (
-            f"{num_unmarked} rows have no answer marker: the last line was taken as the answer; "
-            "see meta.answer_rule, or pass --require-marker to reject them"
-        )
-    if tally.num_system_folded:
-        yield f"{tally.num_system_folded} rows have a system message, which was prepended to the prompt"
-    if row_options.row_format == "gsm8k" and not row_options.keep_annotations:
-        yield "calculator annotations (<<…>>) were removed; --keep-annotations keeps them"

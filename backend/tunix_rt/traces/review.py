@@ -5,9 +5,10 @@ its lineage, so that exports, backups and other stores preserve it.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing
 from datetime import datetime
+from itertools import takewhile
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -23,10 +24,10 @@ from tunix_rt.traces.types import (
     MAX_ANSWER_CHARS,
     MAX_STEP_CHARS,
     MAX_STEPS,
+    Frozen,
     StoredTrace,
     Trace,
     TraceFilter,
-    TraceStep,
 )
 
 StepVerdict = Literal["accepted", "edited", "rejected"]
@@ -70,10 +71,9 @@ class TraceReview(BaseModel):
         return self
 
 
-class Lineage(BaseModel):
+class Lineage(Frozen):
     """The lineage of a corrected trace, as recorded in its `meta`."""
 
-    model_config = ConfigDict(frozen=True)
     reviewed: Literal[True] = True
     revision_of: UUID
     """The trace that was reviewed."""
@@ -104,7 +104,16 @@ def revised(parent_id: UUID, parent: Trace, review: TraceReview) -> Trace:
         InvalidInputError: A verdict names an unknown step, or no step would remain.
     """
     reviews = {item.i: item for item in review.steps}
-    _require_steps(parent, reviews)
+    by_position = {step.i: step for step in parent.steps}
+    for i, step_review in reviews.items():
+        if i not in by_position:
+            raise InvalidInputError(
+                f"The trace has no step {i}.", next_step="Judge steps by the `i` that the trace gives them."
+            )
+        if step_review.content == by_position[i].content:
+            raise InvalidInputError(
+                f"The edit of step {i} changes nothing.", next_step="Accept the step, or change its text."
+            )
     steps = [
         step.model_copy(update={"content": item.content}) if item and item.content else step
         for step in parent.steps
@@ -115,11 +124,17 @@ def revised(parent_id: UUID, parent: Trace, review: TraceReview) -> Trace:
             "Every step is rejected, so no step would remain.",
             next_step="Edit at least one step, or delete the trace.",
         )
+    before = lineage_of(parent)
+    lineage = Lineage(
+        revision_of=parent_id,
+        revision_root=before.revision_root if before else parent_id,
+        step_verdicts={i: item.verdict for i, item in sorted(reviews.items())},
+    )
     return Trace(
         prompt=parent.prompt,
         steps=tuple(steps),
         final_answer=review.final_answer or parent.final_answer,
-        meta=parent.meta | _lineage(parent_id, parent, reviews),
+        meta=parent.meta | lineage.model_dump(mode="json"),
     )
 
 
@@ -145,43 +160,16 @@ def step_label_row(parent_id: UUID, parent: Trace, lineage: Lineage) -> dict[str
     Example:
         A accepted, B edited, C not judged -> completions [A, B], labels [True, False]
     """
-    judged: list[tuple[TraceStep, bool]] = []
-    for step in parent.steps:
-        verdict = lineage.step_verdicts.get(step.i)
-        if verdict is None:
-            break
-        judged.append((step, verdict == "accepted"))
+    verdicts = lineage.step_verdicts
+    judged = list(takewhile(lambda step: step.i in verdicts, parent.steps))
     if not judged:
         return None
     return {
         "prompt": parent.prompt,
-        "completions": [step.content for step, _ in judged],
-        "labels": [is_right for _, is_right in judged],
+        "completions": [step.content for step in judged],
+        "labels": [verdicts[step.i] == "accepted" for step in judged],
         "trace_id": str(parent_id),
     }
-
-
-def _lineage(parent_id: UUID, parent: Trace, reviews: Mapping[int, StepReview]) -> dict[str, Any]:
-    before = lineage_of(parent)
-    lineage = Lineage(
-        revision_of=parent_id,
-        revision_root=before.revision_root if before else parent_id,
-        step_verdicts={i: item.verdict for i, item in sorted(reviews.items())},
-    )
-    return lineage.model_dump(mode="json")
-
-
-def _require_steps(parent: Trace, reviews: Mapping[int, StepReview]) -> None:
-    by_position = {step.i: step for step in parent.steps}
-    for i, item in reviews.items():
-        if i not in by_position:
-            raise InvalidInputError(
-                f"The trace has no step {i}.", next_step="Judge steps by the `i` that the trace gives them."
-            )
-        if item.content == by_position[i].content:
-            raise InvalidInputError(
-                f"The edit of step {i} changes nothing.", next_step="Accept the step, or change its text."
-            )
 
 
 ReviewExport = Literal["preferences", "step-labels"]
@@ -195,10 +183,9 @@ class RevisionReceipt(TraceReceipt):
     """Linter score of the corrected trace."""
 
 
-class TraceRevision(BaseModel):
+class TraceRevision(Frozen):
     """One version of a trace."""
 
-    model_config = ConfigDict(frozen=True)
     id: UUID
     created_at: datetime
     score: float | None
@@ -210,10 +197,9 @@ class TraceRevision(BaseModel):
     """Verdicts on the steps of that version, by their `i`."""
 
 
-class RevisionList(BaseModel):
+class RevisionList(Frozen):
     """Every version of a trace, newest first."""
 
-    model_config = ConfigDict(frozen=True)
     data: tuple[TraceRevision, ...]
 
 
@@ -250,22 +236,19 @@ def review_lines(traces: TraceRepository, kind: ReviewExport) -> Iterator[str]:
         for child in reviewed:
             lineage = lineage_of(child.trace())
             parent = _find(traces, lineage.revision_of) if lineage else None
-            row = _row(kind, parent, child, lineage) if parent and lineage else None
+            if lineage is None or parent is None:
+                continue
+            try:
+                if kind == "step-labels":
+                    row = step_label_row(parent.id, parent.trace(), lineage)
+                else:
+                    row = preference_row(parent.id, parent.trace(), child.id, child.trace())
+            except DataError as error:
+                raise DataError(
+                    f"Traces {parent.id} and {child.id}: {error.detail}", next_step=error.next_step
+                ) from error
             if row is not None:
                 yield json.dumps(row, ensure_ascii=False, separators=(",", ":"))
-
-
-def _row(
-    kind: ReviewExport, parent: StoredTrace, child: StoredTrace, lineage: Lineage
-) -> dict[str, Any] | None:
-    if kind == "step-labels":
-        return step_label_row(parent.id, parent.trace(), lineage)
-    try:
-        return preference_row(parent.id, parent.trace(), child.id, child.trace())
-    except DataError as error:
-        raise DataError(
-            f"Traces {parent.id} and {child.id}: {error.detail}", next_step=error.next_step
-        ) from error
 
 
 def _find(traces: TraceRepository, trace_id: UUID) -> StoredTrace | None:

@@ -19,7 +19,7 @@ from tunix_rt.traces import scoring
 from tunix_rt.traces import service as trace_service
 from tunix_rt.traces.linter.findings import LintReport
 from tunix_rt.traces.linter.linter import lint_trace
-from tunix_rt.traces.review import TraceReview
+from tunix_rt.traces.review import RevisionList, RevisionReceipt, TraceReview, review_lines
 from tunix_rt.traces.service import build_filter
 from tunix_rt.traces.store import TraceRepository
 from tunix_rt.traces.types import Trace, TraceFilter, TraceOrder
@@ -38,53 +38,7 @@ router = APIRouter(
 
 _LINES = "application/x-ndjson"
 _FILE: dict[int | str, dict[str, Any]] = {200: {"content": {_LINES: {}}}}
-
-
-@router.get("/revisions/preferences.jsonl", responses=_FILE, response_class=StreamingResponse)
-def export_preferences(traces: Traces) -> StreamingResponse:
-    """Every corrected trace as a preference pair: `prompt`, `chosen`, `rejected`."""
-    return download(
-        spooled(revision_service.review_lines(traces, "preferences")), "preferences.jsonl", _LINES
-    )
-
-
-@router.get("/revisions/step-labels.jsonl", responses=_FILE, response_class=StreamingResponse)
-def export_step_labels(traces: Traces) -> StreamingResponse:
-    """Every review as labelled steps: `prompt`, `completions`, `labels`."""
-    return download(
-        spooled(revision_service.review_lines(traces, "step-labels")), "step-labels.jsonl", _LINES
-    )
-
-
-@router.post(
-    "/{trace_id}/revisions",
-    status_code=status.HTTP_201_CREATED,
-    responses=error_responses(400, 404) | {200: {"model": revision_service.RevisionReceipt}},
-)
-def add_revision(
-    trace_id: UUID, review: TraceReview, traces: Traces, response: Response
-) -> revision_service.RevisionReceipt:
-    """Store the corrected trace as a new version. The reviewed trace is not changed.
-
-    201 when it is new, 200 when the same review was stored before, 404 if the trace is unknown, 422 if a
-    verdict names an unknown step or no step would remain.
-    """
-    receipt = revision_service.add_revision(traces, trace_id, review)
-    response.status_code = status.HTTP_201_CREATED if receipt.created else status.HTTP_200_OK
-    return receipt
-
-
-@router.get("/{trace_id}/revisions", responses=error_responses(404))
-def list_revisions(trace_id: UUID, traces: Traces) -> revision_service.RevisionList:
-    """Every version of a trace, newest first, given the id of any version. 404 if unknown."""
-    return revision_service.list_revisions(traces, trace_id)
-
-
 MAX_BATCH = 1_000
-
-traces_router = APIRouter(
-    prefix="/api/traces", tags=["traces"], responses=error_responses(), route_class=CheckedRoute
-)
 
 
 class ScoreRequest(BaseModel):
@@ -117,7 +71,7 @@ def trace_filter(
     )
 
 
-@traces_router.post(
+@router.post(
     "",
     status_code=status.HTTP_201_CREATED,
     responses=error_responses(400) | {200: {"model": trace_service.TraceReceipt}},
@@ -129,7 +83,7 @@ def create_trace(trace: Trace, traces: Traces, response: Response) -> trace_serv
     return receipt
 
 
-@traces_router.post("/batch", status_code=status.HTTP_201_CREATED, responses=error_responses(400))
+@router.post("/batch", status_code=status.HTTP_201_CREATED, responses=error_responses(400))
 def create_batch(
     batch: Annotated[list[Trace], FailFast(), Body(min_length=1, max_length=MAX_BATCH)], traces: Traces
 ) -> trace_service.BatchReceipt:
@@ -137,7 +91,7 @@ def create_batch(
     return trace_service.add_batch(traces, batch)
 
 
-@traces_router.get("")
+@router.get("")
 def list_traces(
     traces: Traces,
     criteria: Annotated[TraceFilter, Depends(trace_filter)],
@@ -149,53 +103,85 @@ def list_traces(
     return trace_service.list_traces(traces, criteria, order=order, limit=limit, offset=offset)
 
 
-@traces_router.get("/compare", responses=error_responses(404))
+@router.get("/compare", responses=error_responses(404))
 def compare_traces(base: UUID, other: UUID, traces: Traces) -> trace_service.StoredComparison:
     """Two traces with aligned steps. 404 if either is unknown."""
     return trace_service.compare_stored(traces, base, other)
 
 
-@traces_router.post("/lint", responses=error_responses(400))
+@router.post("/lint", responses=error_responses(400))
 def lint(trace: Annotated[Trace, Body()]) -> LintReport:
     """Lint a trace without storing it."""
     return lint_trace(trace)
 
 
-@traces_router.get("/lint/codes")
+@router.get("/lint/codes")
 def list_codes() -> trace_service.CodeList:
     """All linter findings with their severity and meaning."""
     return trace_service.list_codes()
 
 
-@traces_router.post("/score")
+@router.post("/score")
 def score_traces(
     traces: Traces, criteria: Annotated[TraceFilter, Depends(trace_filter)]
 ) -> scoring.ScoredTraces:
     """Lint and score every trace that the filter could select and this linter version has not scored."""
-    return scoring.score_traces(traces, criteria)
+    return scoring.ScoredTraces(num_scored=scoring.score_unscored(traces, criteria))
 
 
-@traces_router.get("/{trace_id}", responses=error_responses(404))
+@router.get("/{trace_id}", responses=error_responses(404))
 def get_trace(trace_id: UUID, traces: Traces) -> trace_service.TraceDetail:
     """A stored trace. 404 if unknown."""
     return trace_service.get_trace(traces, trace_id)
 
 
-@traces_router.post(
-    "/{trace_id}/score", status_code=status.HTTP_201_CREATED, responses=error_responses(400, 404)
-)
+@router.post("/{trace_id}/score", status_code=status.HTTP_201_CREATED, responses=error_responses(400, 404))
 def score_trace(trace_id: UUID, traces: Traces, request: ScoreRequest | None = None) -> scoring.TraceScore:
     """Lint a stored trace and store the score. 404 if unknown."""
     return scoring.score_stored_trace(traces, trace_id)
 
 
-@traces_router.get("/{trace_id}/report", responses=error_responses(404))
+@router.get("/{trace_id}/report", responses=error_responses(404))
 def get_report(trace_id: UUID, traces: Traces) -> LintReport:
     """The last lint report of a stored trace. 404 if unknown or never linted."""
     return trace_service.get_report(traces, trace_id)
 
 
-@traces_router.delete("/{trace_id}", status_code=status.HTTP_204_NO_CONTENT, responses=error_responses(404))
+@router.delete("/{trace_id}", status_code=status.HTTP_204_NO_CONTENT, responses=error_responses(404))
 def delete_trace(trace_id: UUID, traces: Traces) -> None:
     """Delete a trace. Datasets built from it keep their copy. 404 if unknown."""
     traces.delete(trace_id)
+
+
+@router.get("/revisions/preferences.jsonl", responses=_FILE, response_class=StreamingResponse)
+def export_preferences(traces: Traces) -> StreamingResponse:
+    """Every corrected trace as a preference pair: `prompt`, `chosen`, `rejected`."""
+    return download(spooled(review_lines(traces, "preferences")), "preferences.jsonl", _LINES)
+
+
+@router.get("/revisions/step-labels.jsonl", responses=_FILE, response_class=StreamingResponse)
+def export_step_labels(traces: Traces) -> StreamingResponse:
+    """Every review as labelled steps: `prompt`, `completions`, `labels`."""
+    return download(spooled(review_lines(traces, "step-labels")), "step-labels.jsonl", _LINES)
+
+
+@router.post(
+    "/{trace_id}/revisions",
+    status_code=status.HTTP_201_CREATED,
+    responses=error_responses(400, 404) | {200: {"model": RevisionReceipt}},
+)
+def add_revision(trace_id: UUID, review: TraceReview, traces: Traces, response: Response) -> RevisionReceipt:
+    """Store the corrected trace as a new version. The reviewed trace is not changed.
+
+    201 when it is new, 200 when the same review was stored before, 404 if the trace is unknown, 422 if a
+    verdict names an unknown step or no step would remain.
+    """
+    receipt = revision_service.add_revision(traces, trace_id, review)
+    response.status_code = status.HTTP_201_CREATED if receipt.created else status.HTTP_200_OK
+    return receipt
+
+
+@router.get("/{trace_id}/revisions", responses=error_responses(404))
+def list_revisions(trace_id: UUID, traces: Traces) -> RevisionList:
+    """Every version of a trace, newest first, given the id of any version. 404 if unknown."""
+    return revision_service.list_revisions(traces, trace_id)

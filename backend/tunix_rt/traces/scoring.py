@@ -8,10 +8,8 @@ from pathlib import Path
 from typing import Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict
-
 from tunix_rt.base.errors import InvalidInputError, did_you_mean
-from tunix_rt.base.files.jsonl import BadRow, BlankLine, FileRow
+from tunix_rt.base.files.jsonl import BadRow, BlankLine, ReadRow
 from tunix_rt.base.files.readers import open_rows, regular_file
 from tunix_rt.base.host import in_this_process, worker_processes
 from tunix_rt.traces.formats.registry import ROW_FORMATS, RowOptions, detect_format, read_row
@@ -19,19 +17,14 @@ from tunix_rt.traces.formats.solutions import RowError
 from tunix_rt.traces.linter.findings import LINTER_VERSION, Finding, LintReport
 from tunix_rt.traces.linter.linter import lint_trace
 from tunix_rt.traces.store import TraceRepository
-from tunix_rt.traces.types import (
-    StoredTrace,
-    Trace,
-    TraceFilter,
-)
+from tunix_rt.traces.types import Frozen, StoredTrace, Trace, TraceFilter
 
 PROGRESS_EVERY_ROWS = 200
 
 
-class LineReport(BaseModel):
+class LineReport(Frozen):
     """The lint report of one line of a file."""
 
-    model_config = ConfigDict(frozen=True)
     line: int
     score: float | None
     """None when the line is not a valid trace; `error` gives the reason."""
@@ -64,10 +57,9 @@ def lint_file(
                 on_fraction(stream.fraction_read())
 
 
-def _lint_row(row: FileRow, row_format: str | None) -> LineReport:
+def _lint_row(row: ReadRow | BadRow, row_format: str | None) -> LineReport:
     if isinstance(row, BadRow):
         return LineReport(line=row.number, score=None, error=row.reason)
-    assert not isinstance(row, BlankLine)
     try:
         row_options = RowOptions(row_format or detect_format(row.values), keep_annotations=True)
         report = lint_trace(read_row(row.values, row_options))
@@ -114,10 +106,9 @@ def _batched(stored: Iterator[StoredTrace]) -> Iterator[list[tuple[UUID, str]]]:
         yield batch
 
 
-class TraceScore(BaseModel):
+class TraceScore(Frozen):
     """The linter score of a stored trace."""
 
-    model_config = ConfigDict(frozen=True)
     trace_id: UUID
     score: float
     criteria: Literal["baseline"]
@@ -125,10 +116,9 @@ class TraceScore(BaseModel):
     details: LintReport
 
 
-class ScoredTraces(BaseModel):
+class ScoredTraces(Frozen):
     """The number of traces that were scored."""
 
-    model_config = ConfigDict(frozen=True)
     num_scored: int
 
 
@@ -138,8 +128,3 @@ def score_stored_trace(traces: TraceRepository, key: UUID) -> TraceScore:
     return TraceScore(
         trace_id=key, score=report.score, criteria="baseline", scored_at=datetime.now(UTC), details=report
     )
-
-
-def score_traces(traces: TraceRepository, criteria: TraceFilter) -> ScoredTraces:
-    """Lint and score the traces that `criteria` could select and this linter version has not scored."""
-    return ScoredTraces(num_scored=score_unscored(traces, criteria))

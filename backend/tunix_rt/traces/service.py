@@ -4,23 +4,17 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from difflib import SequenceMatcher
+from itertools import starmap, zip_longest
 from typing import Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from tunix_rt.base.errors import InvalidInputError, NotFoundError, did_you_mean
 from tunix_rt.base.records import Pagination, explain_validation_error
-from tunix_rt.traces.linter.findings import CODES, LintReport
+from tunix_rt.traces.linter.findings import CODES, LintCode, LintReport
 from tunix_rt.traces.store import TraceRepository
-from tunix_rt.traces.types import (
-    Trace,
-    TraceFilter,
-    TraceOrder,
-    TraceStep,
-    TraceSummary,
-    prepared,
-)
+from tunix_rt.traces.types import Frozen, Trace, TraceFilter, TraceOrder, TraceStep, TraceSummary, prepared
 
 MAX_PAIRS_TO_MATCH = 40_000
 """Above this many pairs in one gap, steps are paired by position, because matching would take seconds."""
@@ -29,10 +23,9 @@ SIMILAR_FROM = 0.3
 _WORD = re.compile(r"\w+")
 
 
-class AlignedStep(BaseModel):
+class AlignedStep(Frozen):
     """One line of the comparison. A side is None if that trace has no such step."""
 
-    model_config = ConfigDict(frozen=True)
     kind: Literal["same", "changed", "added", "removed"]
     base: TraceStep | None
     other: TraceStep | None
@@ -40,10 +33,9 @@ class AlignedStep(BaseModel):
     """Word overlap of the two steps, 0 to 1."""
 
 
-class TraceComparison(BaseModel):
+class TraceComparison(Frozen):
     """The result of comparing two traces."""
 
-    model_config = ConfigDict(frozen=True)
     same_prompt: bool
     same_answer: bool
     num_same_steps: int
@@ -76,7 +68,7 @@ def align_steps(base: Sequence[TraceStep], other: Sequence[TraceStep]) -> list[A
     for tag, base_from, base_to, other_from, other_to in matcher.get_opcodes():
         left, right = base[base_from:base_to], other[other_from:other_to]
         if tag == "equal":
-            lines += [_line(a, b) for a, b in zip(left, right, strict=True)]
+            lines += map(_line, left, right)
         else:
             lines += _align_gap(left, right)
     return lines
@@ -84,9 +76,7 @@ def align_steps(base: Sequence[TraceStep], other: Sequence[TraceStep]) -> list[A
 
 def _align_gap(left: Sequence[TraceStep], right: Sequence[TraceStep]) -> list[AlignedStep]:
     if len(left) * len(right) > MAX_PAIRS_TO_MATCH:
-        shared = min(len(left), len(right))
-        paired = [_line(a, b) for a, b in zip(left, right, strict=False)]
-        return paired + [_line(a, None) for a in left[shared:]] + [_line(None, b) for b in right[shared:]]
+        return list(starmap(_line, zip_longest(left, right)))
     best = _best_totals(left, right)
     lines: list[AlignedStep] = []
     i = j = 0
@@ -138,10 +128,9 @@ def _similarity(left: frozenset[str], right: frozenset[str]) -> float:
     return len(left & right) / union if union else 0.0
 
 
-class TraceReceipt(BaseModel):
+class TraceReceipt(Frozen):
     """The response to storing a trace."""
 
-    model_config = ConfigDict(frozen=True)
     id: UUID
     created_at: datetime
     trace_version: str
@@ -149,18 +138,16 @@ class TraceReceipt(BaseModel):
     """False when the same trace was already stored."""
 
 
-class BatchReceipt(BaseModel):
+class BatchReceipt(Frozen):
     """The response to storing a batch, in the order of the request."""
 
-    model_config = ConfigDict(frozen=True)
     created_count: int
     traces: tuple[TraceReceipt, ...]
 
 
-class TraceDetail(BaseModel):
+class TraceDetail(Frozen):
     """A stored trace with its score and linter findings."""
 
-    model_config = ConfigDict(frozen=True)
     id: UUID
     created_at: datetime
     trace_version: str
@@ -169,36 +156,24 @@ class TraceDetail(BaseModel):
     payload: Trace
 
 
-class TraceList(BaseModel):
+class TraceList(Frozen):
     """A page of traces."""
 
-    model_config = ConfigDict(frozen=True)
     data: tuple[TraceSummary, ...]
     pagination: Pagination
     num_unscored: int
     """Traces left out because the filter asks for scores and they were never linted."""
 
 
-class LintCode(BaseModel):
-    """One kind of finding."""
-
-    model_config = ConfigDict(frozen=True)
-    code: str
-    severity: Literal["error", "warning"]
-    meaning: str
-
-
-class CodeList(BaseModel):
+class CodeList(Frozen):
     """Every kind of finding."""
 
-    model_config = ConfigDict(frozen=True)
     data: tuple[LintCode, ...]
 
 
-class StoredComparison(BaseModel):
+class StoredComparison(Frozen):
     """Two stored traces with their aligned steps."""
 
-    model_config = ConfigDict(frozen=True)
     base: TraceDetail
     other: TraceDetail
     comparison: TraceComparison
@@ -271,10 +246,7 @@ def list_traces(
 
 def list_codes() -> CodeList:
     """All linter findings."""
-    codes = (
-        LintCode(code=code, severity=info.severity, meaning=info.meaning) for code, info in CODES.items()
-    )
-    return CodeList(data=tuple(codes))
+    return CodeList(data=tuple(CODES.values()))
 
 
 def get_report(traces: TraceRepository, key: UUID) -> LintReport:
@@ -309,15 +281,28 @@ def build_filter(
     Raises:
         InvalidInputError: a pair without `=`, an unknown linter finding, or text that no trace can contain.
     """
+    labels: dict[str, str] = {}
+    for pair in meta:
+        key, equals, value = pair.partition("=")
+        if not (key and equals):
+            raise InvalidInputError(
+                f"{pair!r} is not of the form key=value.", next_step="For example: category=algebra"
+            )
+        labels[key] = value
+    for code in (*codes, *without_codes):
+        if code not in CODES:
+            raise InvalidInputError(
+                f"The linter has no finding {code!r}.", next_step=did_you_mean(code, CODES)
+            )
     try:
         return TraceFilter(
             source=source,
-            labels=dict(_key_and_value(pair) for pair in meta),
+            labels=labels,
             tags=tuple(tags),
             min_score=min_score,
             max_score=max_score,
-            with_codes=tuple(_known_code(code) for code in codes),
-            without_codes=tuple(_known_code(code) for code in without_codes),
+            with_codes=tuple(codes),
+            without_codes=tuple(without_codes),
             query=query,
         )
     except ValidationError as error:
@@ -325,18 +310,3 @@ def build_filter(
             f"This filter can match nothing: {explain_validation_error(error)}.",
             next_step="Correct the filter; /docs and `tunix-rt traces list --help` describe it.",
         ) from error
-
-
-def _key_and_value(pair: str) -> tuple[str, str]:
-    key, equals, value = pair.partition("=")
-    if not (key and equals):
-        raise InvalidInputError(
-            f"{pair!r} is not of the form key=value.", next_step="For example: category=algebra"
-        )
-    return key, value
-
-
-def _known_code(code: str) -> str:
-    if code not in CODES:
-        raise InvalidInputError(f"The linter has no finding {code!r}.", next_step=did_you_mean(code, CODES))
-    return code

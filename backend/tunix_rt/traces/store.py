@@ -4,7 +4,6 @@ SQLite stores the tokens of a trace in an FTS5 index, PostgreSQL in a tsvector.
 """
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -69,22 +68,6 @@ def remove_from_index(connection: Connection, pk: int, trace: Trace) -> None:
         )
 
 
-def select_indexed(dialect: str, tokens: list[str]) -> tuple[Select[Any], ColumnElement[int]]:
-    """Select the index entries with all tokens: a select without columns, and the key of the traces."""
-    if dialect == "sqlite":
-        key: ColumnElement[int] = trace_index.c.rowid
-        terms = " AND ".join(f'"{token.rstrip("*")}"{"*" if token.endswith("*") else ""}' for token in tokens)
-        matches = literal_column("trace_index").op("MATCH")(terms)
-    else:
-        # Imported here: on SQLite nothing needs the other dialect.
-        from sqlalchemy.dialects.postgresql import TSQUERY
-
-        key = trace_index.c.pk
-        terms = " & ".join(f"'{token.rstrip('*')}'{':*' if token.endswith('*') else ''}" for token in tokens)
-        matches = trace_index.c.tokens.op("@@")(cast(terms, TSQUERY))
-    return select().select_from(trace_index).where(matches), key
-
-
 Selected = tuple[Select[Any], ColumnElement[int]]
 
 
@@ -96,9 +79,15 @@ def select_traces(criteria: TraceFilter, dialect: str) -> Selected:
     selected, key = _indexed(criteria, dialect)
     if criteria.needs_lint and key is not traces.c.pk:
         selected = selected.join(traces, traces.c.pk == key)
-    for condition in _lint_conditions(criteria, key):
-        selected = selected.where(condition)
-    return selected, key
+    conditions = [_has_code(code, key) for code in criteria.with_codes]
+    if criteria.without_codes:
+        conditions.append(traces.c.score.is_not(None))
+        conditions += [~_has_code(code, key) for code in criteria.without_codes]
+    if criteria.min_score is not None:
+        conditions.append(traces.c.score >= criteria.min_score)
+    if criteria.max_score is not None:
+        conditions.append(traces.c.score <= criteria.max_score)
+    return selected.where(*conditions), key
 
 
 def unscored_like(criteria: TraceFilter, dialect: str, linter_version: str | None) -> Selected:
@@ -117,33 +106,30 @@ def unscored_like(criteria: TraceFilter, dialect: str, linter_version: str | Non
 
 
 def _indexed(criteria: TraceFilter, dialect: str) -> Selected:
+    """Select the traces with the labels and words, by the index if there are any."""
     tokens = [label_token(name, value) for name, value in criteria.required_labels()]
     if criteria.query is not None:
-        tokens += _words(criteria.query)
-    if tokens:
-        return select_indexed(dialect, tokens)
-    return select().select_from(traces), traces.c.pk
+        words = query_tokens(criteria.query)
+        if not words:
+            raise InvalidInputError(
+                "The search text has no word in it.",
+                next_step="Search for letters or digits, e.g. query=apples",
+            )
+        tokens += words
+    if not tokens:
+        return select().select_from(traces), traces.c.pk
+    if dialect == "sqlite":
+        key: ColumnElement[int] = trace_index.c.rowid
+        terms = " AND ".join(f'"{token.rstrip("*")}"{"*" if token.endswith("*") else ""}' for token in tokens)
+        matches = literal_column("trace_index").op("MATCH")(terms)
+    else:
+        # Imported here: on SQLite nothing needs the other dialect.
+        from sqlalchemy.dialects.postgresql import TSQUERY
 
-
-def _words(query: str) -> list[str]:
-    words = query_tokens(query)
-    if not words:
-        raise InvalidInputError(
-            "The search text has no word in it.", next_step="Search for letters or digits, e.g. query=apples"
-        )
-    return words
-
-
-def _lint_conditions(criteria: TraceFilter, key: ColumnElement[int]) -> list[ColumnElement[bool]]:
-    conditions = [_has_code(code, key) for code in criteria.with_codes]
-    if criteria.without_codes:
-        conditions.append(traces.c.score.is_not(None))
-        conditions += [~_has_code(code, key) for code in criteria.without_codes]
-    if criteria.min_score is not None:
-        conditions.append(traces.c.score >= criteria.min_score)
-    if criteria.max_score is not None:
-        conditions.append(traces.c.score <= criteria.max_score)
-    return conditions
+        key = trace_index.c.pk
+        terms = " & ".join(f"'{token.rstrip('*')}'{':*' if token.endswith('*') else ''}" for token in tokens)
+        matches = trace_index.c.tokens.op("@@")(cast(terms, TSQUERY))
+    return select().select_from(trace_index).where(matches), key
 
 
 def _has_code(code: str, key: ColumnElement[int]) -> ColumnElement[bool]:
@@ -154,27 +140,26 @@ COUNT_UP_TO = 10_000
 """Totals of filtered lists are exact up to this; counting further would slow down every page."""
 
 
-@dataclass(frozen=True)
-class Window:
-    """The position of a page in its list. `total` is None if the list was not counted to its end."""
-
-    order: TraceOrder
-    limit: int
-    offset: int
-    total: int | None
-
-
-def keys_of_page(selected: Select[Any], key: ColumnElement[int], window: Window) -> Select[Any]:
-    """The keys of the page, as a column `pk`."""
-    keys = selected.add_columns(key.label("pk"))
-    if window.order == "newest":
-        return _newest(keys, key, window)
-    if window.order == "oldest":
-        return keys.order_by(key).limit(window.limit).offset(window.offset)
-    if key is not traces.c.pk:
-        # The index has no scores; they are in the traces table.
-        keys = select(traces.c.pk).where(traces.c.pk.in_(keys))
-    return keys.order_by(*sorted_by(window.order)).limit(window.limit).offset(window.offset)
+def keys_of_page(
+    selected: Selected, order: TraceOrder, *, limit: int, offset: int, total: int | None
+) -> Select[Any]:
+    """The keys of the page, as a column `pk`; `total` is None if the list was not counted to its end."""
+    query, key = selected
+    keys = query.add_columns(key.label("pk"))
+    if order == "newest" and total is not None and offset > total // 2:
+        # Scan from the nearer end.
+        num_after = max(total - offset - limit, 0)
+        return keys.order_by(key).limit(max(min(limit, total - offset), 0)).offset(num_after)
+    if order == "newest":
+        keys = keys.order_by(key.desc())
+    elif order == "oldest":
+        keys = keys.order_by(key)
+    else:
+        if key is not traces.c.pk:
+            # The index has no scores; they are in the traces table.
+            keys = select(traces.c.pk).where(traces.c.pk.in_(keys))
+        keys = keys.order_by(*sorted_by(order))
+    return keys.limit(limit).offset(offset)
 
 
 def sorted_by(order: TraceOrder) -> tuple[ColumnElement[Any], ...]:
@@ -202,15 +187,6 @@ def count(connection: Connection, selected: Select[Any], key: ColumnElement[int]
     return min(num_counted, COUNT_UP_TO), num_counted <= COUNT_UP_TO
 
 
-def _newest(keys: Select[Any], key: ColumnElement[int], window: Window) -> Select[Any]:
-    """Newest first; scans from the nearer end if the total is known."""
-    limit, offset, total = window.limit, window.offset, window.total
-    if total is None or offset <= total // 2:
-        return keys.order_by(key.desc()).limit(limit).offset(offset)
-    num_after = max(total - offset - limit, 0)
-    return keys.order_by(key).limit(max(min(limit, total - offset), 0)).offset(num_after)
-
-
 _CHUNK = 500
 
 
@@ -219,12 +195,6 @@ class TraceRepository:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-
-    def add(self, trace: Trace) -> tuple[StoredTrace, bool]:
-        """Store one trace; True when it is new."""
-        entry = prepared(trace)
-        added = self.add_prepared([entry])
-        return self.get(UUID(hex=entry.id_hex)), bool(added)
 
     def add_many(self, items: Sequence[tuple[Trace, str]]) -> AddResult:
         """Store (trace, canonical JSON) pairs, all or none; identical traces are stored once."""
@@ -236,7 +206,13 @@ class TraceRepository:
         # All writers use one order, so that two imports of the same file cannot deadlock.
         distinct = sorted({entry.id_hex: entry for entry in entries}.items())
         with writing(self._engine) as connection:
-            added = _insert_traces(connection, [entry for _, entry in distinct])
+            now = stored_value(connection, traces.c.created_at, datetime.now(UTC))
+            columns = ("id", "created_at", "trace_version", "prompt_start", "num_steps", "source")
+            rows = [
+                (entry.id_hex, now, entry.trace_version, entry.prompt_start, entry.num_steps, entry.source)
+                for _, entry in distinct
+            ]
+            added = insert_new(connection, traces, columns, rows)
             new = [(added[id_hex], entry) for id_hex, entry in distinct if id_hex in added]
             insert_rows(
                 connection, "trace_bodies", ("pk", "canonical"), [(pk, entry.canonical) for pk, entry in new]
@@ -261,23 +237,21 @@ class TraceRepository:
 
     def created_at(self, ids: Sequence[UUID]) -> dict[UUID, datetime]:
         """When each of these traces was stored."""
-        with reading(self._engine) as connection:
-            times: dict[UUID, datetime] = {}
-            for start in range(0, len(ids), _CHUNK):
-                chunk = ids[start : start + _CHUNK]
-                query = select(traces.c.id, traces.c.created_at).where(traces.c.id.in_(chunk))
-                times.update({row.id: row.created_at for row in connection.execute(query)})
-            return times
+        return self._values_of(ids, traces.c.created_at)
 
     def scores(self, ids: Sequence[UUID]) -> dict[UUID, float]:
         """The linter scores of these traces, for those that are stored and scored."""
-        scores: dict[UUID, float] = {}
+        return self._values_of(ids, traces.c.score)
+
+    def _values_of(self, ids: Sequence[UUID], value: ColumnElement[Any]) -> dict[UUID, Any]:
+        """One column of these traces by id, where it is not null."""
+        values: dict[UUID, Any] = {}
         with reading(self._engine) as connection:
             for start in range(0, len(ids), _CHUNK):
-                selected = traces.c.id.in_(ids[start : start + _CHUNK]) & traces.c.score.is_not(None)
-                query = select(traces.c.id, traces.c.score).where(selected)
-                scores.update({row.id: row.score for row in connection.execute(query)})
-        return scores
+                selected = traces.c.id.in_(ids[start : start + _CHUNK]) & value.is_not(None)
+                rows = connection.execute(select(traces.c.id, value).where(selected))
+                values.update((key, found) for key, found in rows)
+        return values
 
     def list(
         self, criteria: TraceFilter, *, limit: int, offset: int, order: TraceOrder = "newest"
@@ -287,16 +261,18 @@ class TraceRepository:
         selected, key = select_traces(criteria, dialect)
         with reading(self._engine) as connection:
             total, total_is_exact = count(connection, selected, None if criteria == TraceFilter() else key)
-            window = Window(order, limit, offset, total=total if total_is_exact else None)
-            keys = keys_of_page(selected, key, window)
             # Keys first, so that a large offset skips index entries and not rows.
-            page = select(*_summary_columns()).join(keys.subquery("keys"), text("keys.pk = traces.pk"))
+            keys = keys_of_page(
+                (selected, key), order, limit=limit, offset=offset, total=total if total_is_exact else None
+            )
+            summary_columns = [traces.c[name] for name in TraceSummary.model_fields]
+            page = select(*summary_columns).join(keys.subquery("keys"), text("keys.pk = traces.pk"))
             rows = connection.execute(page.order_by(*sorted_by(order))).all()
             num_unscored = 0
             if criteria.needs_lint:
                 num_unscored, _ = count(connection, *unscored_like(criteria, dialect, None))
             return TracePage(
-                data=tuple(_summary(row) for row in rows),
+                data=tuple(TraceSummary.model_validate(row._mapping) for row in rows),
                 total=total,
                 total_is_exact=total_is_exact,
                 num_unscored=num_unscored,
@@ -369,17 +345,6 @@ def _with_body() -> Select[Any]:
     return select(*traces.c, trace_bodies.c.canonical).join(trace_bodies, trace_bodies.c.pk == traces.c.pk)
 
 
-def _insert_traces(connection: Connection, entries: list[PreparedTrace]) -> dict[str, int]:
-    """Insert the traces that are not stored yet; returns their keys by id."""
-    now = stored_value(connection, traces.c.created_at, datetime.now(UTC))
-    columns = ("id", "created_at", "trace_version", "prompt_start", "num_steps", "source")
-    rows = [
-        (entry.id_hex, now, entry.trace_version, entry.prompt_start, entry.num_steps, entry.source)
-        for entry in entries
-    ]
-    return insert_new(connection, traces, columns, rows)
-
-
 def _replace_reports(
     connection: Connection, known: list[tuple[int, LintReport]], scored_at: datetime
 ) -> None:
@@ -402,23 +367,6 @@ def _replace_reports(
         scores,
         [{"key": pk, "score": report.score, "version": report.linter_version} for pk, report in known],
     )
-
-
-def _summary_columns() -> tuple[Any, ...]:
-    columns = traces.c
-    return (
-        columns.id,
-        columns.created_at,
-        columns.trace_version,
-        columns.prompt_start,
-        columns.num_steps,
-        columns.source,
-        columns.score,
-    )
-
-
-def _summary(row: Row[Any]) -> TraceSummary:
-    return TraceSummary.model_validate(row._mapping)
 
 
 def _stored(row: Row[Any]) -> StoredTrace:

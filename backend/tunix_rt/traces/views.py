@@ -15,7 +15,13 @@ def print_list(page: TraceList) -> None:
         say("No traces match. Add some: tunix-rt traces import FILE, or: tunix-rt traces generate")
     else:
         rows = [
-            (item.id, _short(item.prompt_start), item.num_steps, item.source, _score(item.score))
+            (
+                item.id,
+                _short(item.prompt_start),
+                item.num_steps,
+                item.source,
+                "–" if item.score is None else f"{item.score:.0f}",
+            )
             for item in page.data
         ]
         print_table(("id", "prompt", "steps", "source", "score"), rows)
@@ -34,7 +40,10 @@ def print_trace(detail: TraceDetail, report: LintReport | None) -> None:
     for step in trace.steps:
         out.print(Text(f"{step.i} {step.type}", style="bold"))
         findings = [item for item in report.findings if item.step == step.i] if report else []
-        out.print(_underlined(step.content, findings))
+        text = Text(step.content)
+        for finding in findings:
+            text.stylize("underline red", *finding.span)
+        out.print(text)
         for finding in findings:
             out.print(_finding_line(finding))
     out.print(Text("answer", style="bold"))
@@ -68,20 +77,9 @@ def print_comparison(compared: StoredComparison) -> None:
         say("The prompts differ.")
 
 
-def _underlined(content: str, findings: list[Finding]) -> Text:
-    text = Text(content)
-    for finding in findings:
-        text.stylize("underline red", *finding.span)
-    return text
-
-
 def _finding_line(finding: Finding) -> Text:
     expected = f", expected {finding.expected}" if finding.expected else ""
     return Text(f"  ^ {finding.code}: {finding.found}{expected}", style="red")
-
-
-def _score(score: float | None) -> str:
-    return "–" if score is None else f"{score:.0f}"
 
 
 def _short(prompt: str) -> str:

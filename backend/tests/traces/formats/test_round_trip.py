@@ -1,5 +1,6 @@
 import json
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -9,10 +10,18 @@ from hypothesis import strategies as st
 
 from tunix_rt.base.errors import DataError
 from tunix_rt.traces.completion import reserved_markup_in
-from tunix_rt.traces.formats.export import EXPORT_FORMATS, export_line
+from tunix_rt.traces.export import export_lines
+from tunix_rt.traces.formats.export import EXPORT_FORMATS
 from tunix_rt.traces.formats.registry import ROW_FORMATS, RowOptions, detect_format, read_row
 from tunix_rt.traces.formats.solutions import RowError
-from tunix_rt.traces.types import MARKUP_STYLES, Trace, canonical_json, trace_from_text_steps, trace_id
+from tunix_rt.traces.types import (
+    MARKUP_STYLES,
+    StoredTrace,
+    Trace,
+    canonical_json,
+    trace_from_text_steps,
+    trace_id,
+)
 
 # Hypothesis also draws strings that stand in the code: the markup itself is refused, and tested elsewhere.
 text = st.text(
@@ -35,6 +44,13 @@ values = json_values | messages
 quickly = settings(deadline=None, max_examples=40)
 
 
+def exported(trace: Trace, name: str) -> str:
+    canonical = canonical_json(trace)
+    stored = StoredTrace(id=trace_id(canonical), created_at=datetime.now(UTC), canonical=canonical)
+    [line] = export_lines([stored], name)
+    return line
+
+
 def shape(trace: Trace) -> tuple[str, list[str], str]:
     return trace.prompt, [step.content for step in trace.steps], trace.final_answer
 
@@ -43,7 +59,7 @@ def shape(trace: Trace) -> tuple[str, list[str], str]:
 @quickly
 @given(trace=traces)
 def test_an_exported_trace_is_read_back_unchanged(name: str, trace: Trace) -> None:
-    row = json.loads(export_line(trace, name))
+    row = json.loads(exported(trace, name))
     assert detect_format(row) == name
     assert shape(read_row(row, RowOptions(name))) == shape(trace)
 
@@ -51,7 +67,7 @@ def test_an_exported_trace_is_read_back_unchanged(name: str, trace: Trace) -> No
 @quickly
 @given(trace=traces)
 def test_the_trace_format_keeps_the_id(trace: Trace) -> None:
-    line = export_line(trace, "trace")
+    line = exported(trace, "trace")
     assert line == canonical_json(trace)
     assert canonical_json(read_row(json.loads(line), RowOptions("trace"))) == line
 
@@ -66,14 +82,14 @@ def test_records_carry_the_content_id_and_the_meta(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in EXPORT_FORMATS if name != "trace"])
 def test_every_training_text_holds_the_steps_and_the_answer(name: str) -> None:
-    line = export_line(trace_from_text_steps("6*7?", ["six sevens"], "forty-two"), name)
+    line = exported(trace_from_text_steps("6*7?", ["six sevens"], "forty-two"), name)
     assert "six sevens" in line
     assert "<answer>forty-two</answer>" in line
 
 
 def test_a_turn_marker_in_a_prompt_cannot_end_the_turn() -> None:
     with pytest.raises(DataError, match="end_of_turn"):
-        export_line(trace_from_text_steps("a<end_of_turn>b", ["c"], "d"), "tunix_sft")
+        exported(trace_from_text_steps("a<end_of_turn>b", ["c"], "d"), "tunix_sft")
 
 
 @pytest.mark.parametrize("name", ROW_FORMATS)

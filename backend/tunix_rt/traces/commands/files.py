@@ -5,7 +5,6 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -37,18 +36,11 @@ from tunix_rt.traces.service import build_filter
 from tunix_rt.traces.store import TraceRepository
 from tunix_rt.traces.types import TraceFilter
 
-InputFile = Annotated[
-    str, typer.Argument(metavar="FILE", help="JSONL, CSV, TSV or Parquet, also .gz; - reads standard input.")
-]
 RowFormatName = Annotated[
     str | None,
     typer.Option(
         "--format", help=f"Shape of the rows: {', '.join(ROW_FORMATS)}. Default: detected from the first row."
     ),
-]
-FileTypeName = Annotated[
-    str | None,
-    typer.Option("--file-type", help="jsonl, csv, tsv or parquet. Default: detected from the file."),
 ]
 ColumnPairs = Annotated[
     list[str],
@@ -71,35 +63,32 @@ Rejects = Annotated[
         "--rejects", metavar="FILE", help="Write rejected rows to FILE, with line number and reason."
     ),
 ]
-RequireMarker = Annotated[
-    bool, typer.Option("--require-marker", help="Reject rows without an answer marker.")
-]
-DropExtraColumns = Annotated[
-    bool,
-    typer.Option("--drop-extra-columns", help="Drop unmapped columns instead of keeping them in meta."),
-]
-KeepAnnotations = Annotated[
-    bool, typer.Option("--keep-annotations", help="Keep the <<48/2=24>> annotations of GSM8K.")
-]
-
-
-ExportFormatName = Annotated[str, typer.Option("--format", help=f"{', '.join(EXPORT_FORMATS)}.")]
-OutputFile = Annotated[
-    str, typer.Option("--output", metavar="FILE", help="FILE, FILE.gz or FILE.parquet; - is standard output.")
-]
 
 
 def import_command(
-    file: InputFile,
+    file: Annotated[
+        str,
+        typer.Argument(metavar="FILE", help="JSONL, CSV, TSV or Parquet, also .gz; - reads standard input."),
+    ],
     row_format: RowFormatName = None,
-    file_type: FileTypeName = None,
+    file_type: Annotated[
+        str | None,
+        typer.Option("--file-type", help="jsonl, csv, tsv or parquet. Default: detected from the file."),
+    ] = None,
     column: ColumnPairs = [],  # noqa: B006
     source: SourceName = None,
     skip_invalid: SkipInvalid = False,
     rejects: Rejects = None,
-    require_marker: RequireMarker = False,
-    drop_extra_columns: DropExtraColumns = False,
-    keep_annotations: KeepAnnotations = False,
+    require_marker: Annotated[
+        bool, typer.Option("--require-marker", help="Reject rows without an answer marker.")
+    ] = False,
+    drop_extra_columns: Annotated[
+        bool,
+        typer.Option("--drop-extra-columns", help="Drop unmapped columns instead of keeping them in meta."),
+    ] = False,
+    keep_annotations: Annotated[
+        bool, typer.Option("--keep-annotations", help="Keep the <<48/2=24>> annotations of GSM8K.")
+    ] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Import traces from a file. A file with an invalid row is rejected unless --skip-invalid is set."""
@@ -121,8 +110,11 @@ def import_command(
 
 @with_trace_filter
 def export_command(
-    export_format: ExportFormatName = "trace",
-    output: OutputFile = "-",
+    export_format: Annotated[str, typer.Option("--format", help=f"{', '.join(EXPORT_FORMATS)}.")] = "trace",
+    output: Annotated[
+        str,
+        typer.Option("--output", metavar="FILE", help="FILE, FILE.gz or FILE.parquet; - is standard output."),
+    ] = "-",
     *,
     criteria: TraceFilter,
     as_json: JsonFlag = False,
@@ -179,47 +171,21 @@ def _print_import(report: ImportReport) -> None:
 
 MAX_SHOWN = 20
 
-FileToLint = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="[FILE]", help="JSONL, CSV or Parquet; - reads standard input. Default: stored traces."
-    ),
-]
-FailOn = Annotated[
-    Literal["never", "error", "warning"],
-    typer.Option(help="Exit with code 1 if a finding is at least this severe."),
-]
-LintFormatName = Annotated[
-    str | None, typer.Option("--format", help="Shape of the rows. Default: detected from their keys.")
-]
-
-
-@dataclass
-class Summary:
-    """The totals over a file."""
-
-    scores: list[float] = field(default_factory=list)
-    codes: Counter[str] = field(default_factory=Counter)
-    num_unreadable: int = 0
-
-    def count(self, report: LineReport) -> None:
-        """Count the report of one line."""
-        if report.score is None:
-            self.num_unreadable += 1
-        else:
-            self.scores.append(report.score)
-            self.codes.update({finding.code for finding in report.findings})
-
-    def fails(self, threshold: Literal["never", "error", "warning"]) -> bool:
-        """Whether a finding is at least as severe as `threshold`."""
-        severities = {"never": set(), "error": {"error"}, "warning": {"error", "warning"}}[threshold]
-        return any(CODES[code].severity in severities for code in self.codes)
-
 
 def lint(
-    file: FileToLint = None,
-    row_format: LintFormatName = None,
-    fail_on: FailOn = "never",
+    file: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[FILE]", help="JSONL, CSV or Parquet; - reads standard input. Default: stored traces."
+        ),
+    ] = None,
+    row_format: Annotated[
+        str | None, typer.Option("--format", help="Shape of the rows. Default: detected from their keys.")
+    ] = None,
+    fail_on: Annotated[
+        Literal["never", "error", "warning"],
+        typer.Option(help="Exit with code 1 if a finding is at least this severe."),
+    ] = "never",
     source: Source = None,
     meta: MetaPairs = [],  # noqa: B006
     as_json: JsonFlag = False,
@@ -234,55 +200,46 @@ def lint(
 def _lint_file(
     file: str, row_format: str | None, fail_on: Literal["never", "error", "warning"], as_json: bool
 ) -> None:
-    summary = Summary()
-    for report in _reports(file, row_format):
-        summary.count(report)
-        if as_json:
-            _print_json_line(report)
-        else:
-            _print_line(report, sum(summary.codes.values()) + summary.num_unreadable)
-    if not as_json:
-        _print_summary(summary)
-    if summary.num_unreadable:
+    scores: list[float] = []
+    codes: Counter[str] = Counter()
+    num_unreadable = 0
+    with fraction_bar("linting") as on_fraction:
+        for report in lint_file(file, row_format=row_format, on_fraction=on_fraction):
+            if report.score is None:
+                num_unreadable += 1
+            else:
+                scores.append(report.score)
+                codes.update({finding.code for finding in report.findings})
+            if as_json:
+                excluded = {"error"} if report.error is None else None
+                sys.stdout.write(report.model_dump_json(exclude=excluded) + "\n")
+            elif codes.total() + num_unreadable <= MAX_SHOWN:
+                _print_line(report)
+    if codes and not as_json:
+        rows = [(code, CODES[code].severity, count) for code, count in codes.most_common()]
+        print_table(("finding", "severity", "traces"), rows)
+    if scores and not as_json:
+        say(
+            f"{counted(len(scores), 'trace')}, median score {statistics.median(scores):.1f} of 100 "
+            f"(linter {LINTER_VERSION})"
+        )
+    if num_unreadable:
         raise DataError(
-            f"{summary.num_unreadable} lines of {file} are not valid traces; the reasons are listed.",
+            f"{num_unreadable} lines of {file} are not valid traces; the reasons are listed.",
             next_step="Correct them, or import the others: tunix-rt traces import FILE --skip-invalid",
         )
-    if summary.fails(fail_on):
+    severities = {"never": set(), "error": {"error"}, "warning": {"error", "warning"}}[fail_on]
+    if any(CODES[code].severity in severities for code in codes):
         raise typer.Exit(1)
 
 
-def _reports(file: str, row_format: str | None) -> Iterator[LineReport]:
-    with fraction_bar("linting") as on_fraction:
-        yield from lint_file(file, row_format=row_format, on_fraction=on_fraction)
-
-
-def _print_json_line(report: LineReport) -> None:
-    if report.error is None:
-        sys.stdout.write(report.model_dump_json(exclude={"error"}) + "\n")
-    else:
-        sys.stdout.write(report.model_dump_json() + "\n")
-
-
-def _print_line(report: LineReport, num_problems: int) -> None:
-    if num_problems > MAX_SHOWN:
-        return
+def _print_line(report: LineReport) -> None:
     if report.error is not None:
         note(f"line {report.line}: not a valid trace: {report.error}")
     for finding in report.findings:
         where = "" if finding.step is None else f" step {finding.step}"
         expected = f", expected {finding.expected}" if finding.expected else ""
         say(f"line {report.line}{where}: {finding.code}: {finding.found}{expected}")
-
-
-def _print_summary(summary: Summary) -> None:
-    if summary.codes:
-        rows = [(code, CODES[code].severity, count) for code, count in summary.codes.most_common()]
-        print_table(("finding", "severity", "traces"), rows)
-    if summary.scores:
-        median = statistics.median(summary.scores)
-        num_traces = counted(len(summary.scores), "trace")
-        say(f"{num_traces}, median score {median:.1f} of 100 (linter {LINTER_VERSION})")
 
 
 def _lint_stored(source: str | None, meta: list[str], as_json: bool) -> None:

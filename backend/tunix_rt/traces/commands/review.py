@@ -13,11 +13,7 @@ from tunix_rt.base.files.atomic import write_atomically
 from tunix_rt.base.home import opened_home
 from tunix_rt.base.records import explain_validation_error
 from tunix_rt.base.terminal.options import JsonFlag
-from tunix_rt.base.terminal.output import (
-    counted,
-    print_json,
-    say,
-)
+from tunix_rt.base.terminal.output import counted, print_json, say
 from tunix_rt.traces.export import write_lines
 from tunix_rt.traces.review import ReviewExport, TraceReview, add_revision, review_lines
 from tunix_rt.traces.store import TraceRepository
@@ -34,12 +30,22 @@ def review(
     as_json: JsonFlag = False,
 ) -> None:
     """Store a corrected trace as a new version. The reviewed trace is not changed."""
-    steps = [
-        *({"i": i, "verdict": "accepted"} for i in accept),
-        *(_edit(change) for change in edit),
-        *({"i": i, "verdict": "rejected"} for i in reject),
-    ]
-    corrections = _review(steps, answer)
+    steps: list[dict[str, Any]] = [{"i": i, "verdict": "accepted"} for i in accept]
+    for change in edit:
+        step, equals, content = change.partition("=")
+        if not equals or not step.strip().isdecimal():
+            raise InvalidInputError(
+                f"--edit {change!r} is not STEP=TEXT.", next_step="For example: --edit '1=2 + 3 = 5'"
+            )
+        steps.append({"i": int(step), "verdict": "edited", "content": content})
+    steps += [{"i": i, "verdict": "rejected"} for i in reject]
+    try:
+        corrections = TraceReview.model_validate({"steps": steps, "final_answer": answer})
+    except ValidationError as error:
+        raise InvalidInputError(
+            f"This review is not valid: {explain_validation_error(error, whole='review')}.",
+            next_step="See: tunix-rt traces review --help",
+        ) from error
     with opened_home() as opened:
         receipt = add_revision(TraceRepository(opened.database), trace_id, corrections)
     print_json(receipt) if as_json else say(f"Stored as {receipt.id}, linter score {receipt.score:.0f}.")
@@ -62,22 +68,3 @@ def export_reviews(
         print_json({"file": output, "kind": kind, "num_exported": num_lines})
     else:
         say(f"Wrote {counted(num_lines, 'line')} to {output}.")
-
-
-def _edit(change: str) -> dict[str, Any]:
-    step, equals, content = change.partition("=")
-    if not equals or not step.strip().isdecimal():
-        raise InvalidInputError(
-            f"--edit {change!r} is not STEP=TEXT.", next_step="For example: --edit '1=2 + 3 = 5'"
-        )
-    return {"i": int(step), "verdict": "edited", "content": content}
-
-
-def _review(steps: list[dict[str, Any]], answer: str | None) -> TraceReview:
-    try:
-        return TraceReview.model_validate({"steps": steps, "final_answer": answer})
-    except ValidationError as error:
-        raise InvalidInputError(
-            f"This review is not valid: {explain_validation_error(error, whole='review')}.",
-            next_step="See: tunix-rt traces review --help",
-        ) from error

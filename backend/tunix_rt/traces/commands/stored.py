@@ -10,10 +10,7 @@ import typer
 
 from tunix_rt.base.home import opened_home
 from tunix_rt.base.terminal.options import JsonFlag
-from tunix_rt.base.terminal.output import (
-    print_json,
-    say,
-)
+from tunix_rt.base.terminal.output import print_json, say
 from tunix_rt.traces import service as trace_service
 from tunix_rt.traces import views as traces_view
 from tunix_rt.traces.service import build_filter

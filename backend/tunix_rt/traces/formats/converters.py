@@ -51,14 +51,19 @@ def parse_column_map(pairs: Iterable[str]) -> dict[str, str]:
     column_map: dict[str, str] = {}
     for pair in pairs:
         name, equals, column = pair.partition("=")
-        if not equals or not column or not _is_field(name) or name in column_map:
+        is_field = name in FIELDS or (name.startswith(META_PREFIX) and name != META_PREFIX)
+        if not equals or not column or not is_field or name in column_map:
             raise InvalidInputError(
                 f"Cannot use the column map entry {pair!r}.",
                 next_step=f"Write FIELD=COLUMN, each field once. {did_you_mean(name, KNOWN_FIELDS)}",
             )
         column_map[name] = column
-    if column_map:
-        _require_whole_trace(column_map)
+    fields = set(FIELDS) & column_map.keys()
+    if column_map and fields not in ({"prompt", "completion"}, {"prompt", "steps", "final_answer"}):
+        raise InvalidInputError(
+            f"The column map gives only {', '.join(sorted(fields)) or 'meta'}, which is not a whole trace.",
+            next_step="Map prompt and completion, or prompt, steps and final_answer.",
+        )
     return column_map
 
 
@@ -76,56 +81,28 @@ def require_columns(column_map: ColumnMap, columns: Iterable[str]) -> None:
 def trace_from_columns(row: Row, column_map: ColumnMap) -> Trace:
     """Convert the mapped columns to a trace; other columns go to `meta`."""
     prompt = text_of(row, column_map["prompt"])
-    meta = {**rest_of(row, list(column_map.values())), **_mapped_meta(row, column_map)}
+    meta = rest_of(row, list(column_map.values()))
+    for name, column in column_map.items():
+        if name.startswith(META_PREFIX) and row.get(column) not in (None, ""):
+            meta[name.removeprefix(META_PREFIX)] = row[column]
     if "completion" in column_map:
         return trace_from_solution(prompt, split_solution(text_of(row, column_map["completion"])), meta)
-    answer = _scalar_text(row, column_map["final_answer"])
-    steps = _steps_under(row, column_map["steps"])
+    number = row.get(column_map["final_answer"])
+    is_number = isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number)
+    answer = str(number) if is_number else text_of(row, column_map["final_answer"])
+    column = column_map["steps"]
+    steps = row.get(column)
+    if isinstance(steps, str):
+        # A JSON list as text, as in tables, or text to split.
+        steps = parsed_json(steps, column) if _JSON_LIST.match(steps) else split_steps(steps)
+    if not isinstance(steps, list):
+        raise RowError(f"{column!r} must be a list of steps or text, not {kind_of(steps)}")
+    if not steps:
+        raise RowError(f"{column!r} is empty")
     if all(isinstance(step, str) for step in steps):
         return trace_from_solution(prompt, Solution([str(step) for step in steps], answer, "column"), meta)
     typed = tuple(TraceStep.model_validate(step) for step in steps)
     return Trace(prompt=prompt, steps=typed, final_answer=answer, meta={**meta, "answer_rule": "column"})
-
-
-def _is_field(name: str) -> bool:
-    return name in FIELDS or (name.startswith(META_PREFIX) and len(name) > len(META_PREFIX))
-
-
-def _require_whole_trace(column_map: ColumnMap) -> None:
-    fields = {name for name in column_map if name in FIELDS}
-    if fields not in ({"prompt", "completion"}, {"prompt", "steps", "final_answer"}):
-        raise InvalidInputError(
-            f"The column map gives only {', '.join(sorted(fields)) or 'meta'}, which is not a whole trace.",
-            next_step="Map prompt and completion, or prompt, steps and final_answer.",
-        )
-
-
-def _mapped_meta(row: Row, column_map: ColumnMap) -> dict[str, Any]:
-    columns = {
-        name.removeprefix(META_PREFIX): column
-        for name, column in column_map.items()
-        if name.startswith(META_PREFIX)
-    }
-    return {name: row[column] for name, column in columns.items() if row.get(column) not in (None, "")}
-
-
-def _scalar_text(row: Row, column: str) -> str:
-    value = row.get(column)
-    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
-        return str(value)
-    return text_of(row, column)
-
-
-def _steps_under(row: Row, column: str) -> list[Any]:
-    """The steps: a list, a JSON list as text, or text to split."""
-    value = row.get(column)
-    if isinstance(value, str):
-        value = parsed_json(value, column) if _JSON_LIST.match(value) else split_steps(value)
-    if not isinstance(value, list):
-        raise RowError(f"{column!r} must be a list of steps or text, not {kind_of(value)}")
-    if not value:
-        raise RowError(f"{column!r} is empty")
-    return value
 
 
 _ANNOTATION = re.compile(r"<<[^<>]*>>")
@@ -197,7 +174,13 @@ def trace_from_sharegpt(row: Row) -> Trace:
     turns = row.get("conversations")
     if not isinstance(turns, list):
         raise RowError(f"'conversations' must be a list, not {kind_of(turns)}")
-    messages = [_message_of_turn(turn) for turn in turns]
+    messages: list[dict[str, Any]] = []
+    for turn in turns:
+        if not isinstance(turn, dict):
+            raise RowError(f"a turn of 'conversations' must be an object, not {kind_of(turn)}")
+        if extra := rest_of(turn, ["from", "value"]):
+            raise RowError(f"a turn has {next(iter(extra))!r}, which a trace cannot hold")
+        messages.append({"role": turn.get("from"), "content": turn.get("value")})
     if system := optional_text_of(row, "system"):
         messages.insert(0, {"role": "system", "content": system})
     prompt, solution = _one_exchange(messages)
@@ -226,29 +209,24 @@ def _messages_under(row: Row, key: str) -> list[dict[str, Any]]:
     return list(messages)
 
 
-def _message_of_turn(turn: object) -> dict[str, Any]:
-    if not isinstance(turn, dict):
-        raise RowError(f"a turn of 'conversations' must be an object, not {kind_of(turn)}")
-    if extra := rest_of(turn, ["from", "value"]):
-        raise RowError(f"a turn has {next(iter(extra))!r}, which a trace cannot hold")
-    return {"role": turn.get("from"), "content": turn.get("value")}
-
-
 def _one_exchange(messages: list[dict[str, Any]]) -> tuple[str, Solution]:
     roles = [_role_of(message) for message in messages]
+    if roles.count("assistant") > 1 or roles.count("user") > 1:
+        raise RowError(
+            f"more than one exchange ({len(roles)} messages); give one row for each question and its reply"
+        )
     if roles not in (["user", "assistant"], ["system", "user", "assistant"]):
-        raise RowError(_why_not_one_exchange(roles))
+        raise RowError(f"must be [system] user assistant, but is {' '.join(roles) or 'empty'}")
     system = _content_of(messages[0]) if roles[0] == "system" else ""
-    prompt, solution = _content_of(messages[-2]), _solution_of(messages[-1])
+    prompt, reply = _content_of(messages[-2]), messages[-1]
+    reasonings = [key for key in REASONING_KEYS if reply.get(key)]
+    if len(reasonings) > 1:
+        raise RowError(f"a message has both {reasonings[0]!r} and {reasonings[1]!r}")
+    reasoning = optional_text_of(reply, reasonings[0]) if reasonings else ""
+    solution = solution_with_reasoning(reasoning, _content_of(reply))
     if not system.strip():
         return prompt, solution
     return with_system_text(system, prompt), replace(solution, notes={"system_folded": True})
-
-
-def _why_not_one_exchange(roles: list[str]) -> str:
-    if roles.count("assistant") > 1 or roles.count("user") > 1:
-        return f"more than one exchange ({len(roles)} messages); give one row for each question and its reply"
-    return f"must be [system] user assistant, but is {' '.join(roles) or 'empty'}"
 
 
 def _role_of(message: dict[str, Any]) -> str:
@@ -264,25 +242,16 @@ def _role_of(message: dict[str, Any]) -> str:
 
 def _content_of(message: dict[str, Any]) -> str:
     content = message.get("content")
-    if isinstance(content, list):
-        return "".join(_text_of_part(part) for part in content)
-    if not isinstance(content, str):
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
         raise RowError(f"the {message['role']} message must be text, not {kind_of(content)}")
-    return content
-
-
-def _text_of_part(part: object) -> str:
-    if isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str):
-        return str(part["text"])
-    raise RowError("a message has a part that is not text")
-
-
-def _solution_of(message: dict[str, Any]) -> Solution:
-    reasonings = [key for key in REASONING_KEYS if message.get(key)]
-    if len(reasonings) > 1:
-        raise RowError(f"a message has both {reasonings[0]!r} and {reasonings[1]!r}")
-    reasoning = optional_text_of(message, reasonings[0]) if reasonings else ""
-    return solution_with_reasoning(reasoning, _content_of(message))
+    texts: list[Any] = [
+        part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"
+    ]
+    if len(texts) < len(content) or not all(isinstance(text, str) for text in texts):
+        raise RowError("a message has a part that is not text")
+    return "".join(texts)
 
 
 def trace_from_alpaca(row: Row) -> Trace:
@@ -307,13 +276,19 @@ def trace_from_training_example(row: Row) -> Trace:
 
 def trace_from_tunix_sft(row: Row) -> Trace:
     """`{"id", "prompts", "final_answer", "metadata"}` where `prompts` is one Gemma user and model turn."""
-    prompt, completion = _gemma_turns(text_of(row, "prompts"))
+    chat = text_of(row, "prompts")
+    prompt, separator, completion = chat.partition(GEMMA_MODEL)
+    if not separator or not prompt.startswith(GEMMA_USER):
+        raise RowError("'prompts' must be a Gemma user turn followed by a model turn with the reasoning")
+    completion = completion.rstrip().removesuffix(GEMMA_END)
+    if "<start_of_turn>" in completion:
+        raise RowError("more than one exchange; give one row for each")
     solution = split_solution(completion)
     answer = text_of(row, "final_answer")
     if solution.final_answer != answer.strip():
         raise RowError(f"'final_answer' is {answer!r}, but the model turn answers {solution.final_answer!r}")
     meta = {**rest_of(row, ["id", "prompts", "final_answer", "metadata"]), **metadata_of(row, "metadata")}
-    return _recorded(prompt, solution, meta)
+    return _recorded(prompt.removeprefix(GEMMA_USER), solution, meta)
 
 
 def _recorded(prompt: str, solution: Solution, meta: dict[str, Any]) -> Trace:
@@ -321,13 +296,3 @@ def _recorded(prompt: str, solution: Solution, meta: dict[str, Any]) -> Trace:
     if solution.rule == "tags":
         return trace_from_text_steps(prompt, solution.steps, solution.final_answer, meta)
     return trace_from_solution(prompt, solution, meta)
-
-
-def _gemma_turns(chat: str) -> tuple[str, str]:
-    prompt, separator, completion = chat.partition(GEMMA_MODEL)
-    if not separator or not prompt.startswith(GEMMA_USER):
-        raise RowError("'prompts' must be a Gemma user turn followed by a model turn with the reasoning")
-    completion = completion.rstrip().removesuffix(GEMMA_END)
-    if "<start_of_turn>" in completion:
-        raise RowError("more than one exchange; give one row for each")
-    return prompt.removeprefix(GEMMA_USER), completion

@@ -4,7 +4,6 @@ Every text format contains the full completion (reasoning and answer with markup
 the question alone by accident.
 """
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -16,11 +15,6 @@ GEMMA_USER = "<start_of_turn>user\n"
 GEMMA_MODEL = "<end_of_turn>\n<start_of_turn>model\n"
 GEMMA_END = "<end_of_turn>"
 GEMMA_CONTROL_TEXTS = ("<start_of_turn>", "<end_of_turn>")
-
-
-def trace_row(trace: Trace) -> dict[str, Any]:
-    """The trace itself, the only format that preserves step types, positions and line breaks in steps."""
-    return trace.model_dump()
 
 
 def messages_row(trace: Trace) -> dict[str, Any]:
@@ -51,9 +45,14 @@ def tunix_sft_row(trace: Trace) -> dict[str, Any]:
         DataError: The trace holds a Gemma turn marker, which would end its turn early.
     """
     completion = render_completion(trace).text
-    _require_no_turn_markers(trace.prompt, completion)
+    for marker in GEMMA_CONTROL_TEXTS:
+        if marker in trace.prompt or marker in completion:
+            raise DataError(
+                f"The trace holds {marker!r}, which ends a turn in the Gemma chat text.",
+                next_step="Remove it from the trace, or export it as `messages`.",
+            )
     return {
-        "id": _id_of(trace),
+        "id": str(trace_id(canonical_json(trace))),
         "prompts": f"{GEMMA_USER}{trace.prompt}{GEMMA_MODEL}{completion}{GEMMA_END}",
         "final_answer": trace.final_answer,
         "metadata": dict(trace.meta),
@@ -63,7 +62,7 @@ def tunix_sft_row(trace: Trace) -> dict[str, Any]:
 def training_example_row(trace: Trace) -> dict[str, Any]:
     """`{"id", "prompt", "response", "metadata"}`; the same trace has the same id in every export."""
     return {
-        "id": _id_of(trace),
+        "id": str(trace_id(canonical_json(trace))),
         "prompt": trace.prompt,
         "response": render_completion(trace).text,
         "metadata": dict(trace.meta),
@@ -71,7 +70,8 @@ def training_example_row(trace: Trace) -> dict[str, Any]:
 
 
 EXPORT_FORMATS: dict[str, Callable[[Trace], dict[str, Any]]] = {
-    "trace": trace_row,
+    # The only format that preserves step types, positions and line breaks in steps.
+    "trace": Trace.model_dump,
     "messages": messages_row,
     "prompt_completion": prompt_completion_row,
     "sharegpt": sharegpt_row,
@@ -79,23 +79,3 @@ EXPORT_FORMATS: dict[str, Callable[[Trace], dict[str, Any]]] = {
     "tunix_sft": tunix_sft_row,
     "training_example": training_example_row,
 }
-
-
-def export_line(trace: Trace, export_format: str) -> str:
-    """One JSONL line without its line break; for `trace`, the canonical JSON that determines the id."""
-    if export_format == "trace":
-        return canonical_json(trace)
-    return json.dumps(EXPORT_FORMATS[export_format](trace), ensure_ascii=False, separators=(",", ":"))
-
-
-def _id_of(trace: Trace) -> str:
-    return str(trace_id(canonical_json(trace)))
-
-
-def _require_no_turn_markers(*texts: str) -> None:
-    for marker in GEMMA_CONTROL_TEXTS:
-        if any(marker in text for text in texts):
-            raise DataError(
-                f"The trace holds {marker!r}, which ends a turn in the Gemma chat text.",
-                next_step="Remove it from the trace, or export it as `messages`.",
-            )

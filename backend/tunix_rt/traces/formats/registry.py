@@ -19,7 +19,7 @@ from tunix_rt.traces.formats.converters import (
     trace_from_tunix_sft,
 )
 from tunix_rt.traces.formats.solutions import UNMARKED_RULE, Row, RowError, metadata_of, parsed_json, rest_of
-from tunix_rt.traces.types import Trace, trace_from_text_steps
+from tunix_rt.traces.types import Trace
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,12 @@ def read_row(row: Row, row_options: RowOptions) -> Trace:
     Raises:
         RowError: The row has no valid trace. No other error is raised, whatever the row contains.
     """
+    row_format = ROW_FORMATS[row_options.row_format]
+    if row_options.drop_extra_columns:
+        known = tuple(row_options.column_map.values()) or (*row_format.required, *row_format.optional)
+        row = {key: value for key, value in row.items() if key in known}
     try:
-        trace = _converted(row, row_options)
+        trace = row_format.convert(row, row_options)
     except RowError:
         raise
     except ValidationError as error:
@@ -70,7 +74,7 @@ def detect_format(row: Row) -> str:
     Raises:
         RowError: No format has these keys.
     """
-    for name in DETECTION_ORDER:
+    for name in ROW_FORMATS:
         if all(key in row for key in ROW_FORMATS[name].required) and _matches_values(name, row):
             return name
     keys = ", ".join(repr(key) for key in list(row)[:12])
@@ -86,15 +90,6 @@ def _matches_values(name: str, row: Row) -> bool:
     return True
 
 
-def _converted(row: Row, row_options: RowOptions) -> Trace:
-    row_format = ROW_FORMATS[row_options.row_format]
-    if row_options.drop_extra_columns:
-        mapped = tuple(row_options.column_map.values())
-        known = (*row_format.required, *row_format.optional) if not mapped else mapped
-        row = {key: value for key, value in row.items() if key in known}
-    return row_format.convert(row, row_options)
-
-
 def _from_trace(row: Row, row_options: RowOptions) -> Trace:
     steps, meta = row.get("steps"), row.get("meta")
     # Tables store nested values as JSON text.
@@ -108,9 +103,7 @@ def _from_trace(row: Row, row_options: RowOptions) -> Trace:
 def _from_gsm8k(row: Row, row_options: RowOptions) -> Trace:
     trace = trace_from_gsm8k(row, keep_annotations=row_options.keep_annotations)
     meta = {**rest_of(row, ("question", "answer")), **trace.meta, "answer_rule": "hash"}
-    return trace_from_text_steps(
-        trace.prompt, [step.content for step in trace.steps], trace.final_answer, meta
-    )
+    return Trace.model_validate({**dict(trace), "meta": meta})
 
 
 def _plain(convert: Callable[[Row], Trace]) -> Callable[[Row, RowOptions], Trace]:
@@ -134,4 +127,3 @@ ROW_FORMATS: Mapping[str, RowFormat] = {
         lambda row, row_options: trace_from_columns(row, row_options.column_map or TRACE_COLUMNS),
     ),
 }
-DETECTION_ORDER = tuple(ROW_FORMATS)

@@ -14,7 +14,8 @@ The rules, in order; the first that fits is used and recorded in `meta.answer_ru
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +26,7 @@ from tunix_rt.traces.completion import closing_brace, parse_completion
 from tunix_rt.traces.types import Trace, trace_from_text_steps
 
 Row = Mapping[str, Any]
+MAX_SHOWN_KEYS = 8
 
 
 class RowError(ValueError):
@@ -44,7 +46,9 @@ class Solution:
 def text_of(row: Row, key: str) -> str:
     """The text under `key`; a missing, empty or non-text value is a row error."""
     if key not in row:
-        raise RowError(f"has no {key!r}; it has {_listed(row)}")
+        keys = ", ".join(repr(other) for other in list(row)[:MAX_SHOWN_KEYS])
+        keys += ", …" if len(row) > MAX_SHOWN_KEYS else ""
+        raise RowError(f"has no {key!r}; it has {keys or 'no keys'}")
     value = row[key]
     if not isinstance(value, str):
         raise RowError(f"{key!r} must be text, not {kind_of(value)}")
@@ -98,11 +102,6 @@ def kind_of(value: object) -> str:
     return names.get(type(value), "a number" if isinstance(value, int | float) else type(value).__name__)
 
 
-def _listed(row: Row, *, max_keys: int = 8) -> str:
-    keys = ", ".join(repr(key) for key in list(row)[:max_keys])
-    return keys + ", …" if len(row) > max_keys else keys or "no keys"
-
-
 NUMBERING = re.compile(
     r"\s{0,8}(?:[*_]{2})?(?:step\s{1,4}(\d{1,3})\s{0,4}[.:)\-–—]|\(?(\d{1,3})[.)](?=\s|[*_]{2}))(?:[*_]{2})?\s*",
     re.IGNORECASE,
@@ -113,26 +112,18 @@ BLANK_LINES = re.compile(r"\n[^\S\n]*\n")
 def split_steps(reasoning: str) -> list[str]:
     r"""The steps of a worked text, by the first rule that fits.
 
-    1. Numbered: lines numbered 1, 2, 3, … (`1.`, `2)`, `(3)`, `Step 4:`) each start a step; lines between
-       them belong to the step above. The numbers are removed because the position of a step replaces them.
+    1. Numbered: lines numbered 1, 2, 3, … from 0 or 1 (`1.`, `2)`, `(3)`, `Step 4:`) each start a step; lines
+       between them belong to the step above. The numbers are removed because the position of a step
+       replaces them.
     2. Paragraphs: text with blank lines has one step per paragraph.
     3. Lines: otherwise, each line is a step.
 
     Example:
         "1. 6*7=42\n   so 42\n2. 42+1=43" -> ["6*7=42\n   so 42", "42+1=43"]
     """
-    numbered = _numbered_steps(reasoning)
-    if numbered is not None:
-        return numbered
-    parts = BLANK_LINES.split(reasoning) if BLANK_LINES.search(reasoning) else reasoning.split("\n")
-    return _without_blanks(parts)
-
-
-def _numbered_steps(text: str) -> list[str] | None:
-    """Steps by their numbers; None unless the text has lines numbered 1, 2, … (or 0, 1, …)."""
     blocks: list[list[str]] = [[]]
     expected: int | None = None
-    for line in text.split("\n"):
+    for line in reasoning.split("\n"):
         match = NUMBERING.match(line)
         number = int(match.group(1) or match.group(2)) if match else None
         starts = number == expected if expected is not None else number in (0, 1)
@@ -141,10 +132,10 @@ def _numbered_steps(text: str) -> list[str] | None:
             expected = number + 1
         else:
             blocks[-1].append(line)
-    return None if expected is None else _without_blanks(["\n".join(block) for block in blocks])
-
-
-def _without_blanks(parts: list[str]) -> list[str]:
+    if expected is not None:
+        parts = ["\n".join(block) for block in blocks]
+    elif len(parts := BLANK_LINES.split(reasoning)) == 1:
+        parts = reasoning.split("\n")
     return [part.strip() for part in parts if part.strip()]
 
 
@@ -173,8 +164,16 @@ def split_solution(text: str) -> Solution:
     if "<answer>" in text:
         return _by_tags(text)
     if "</think>" in text or "<think>" in text:
-        return _by_think(text)
-    return _by_marker(text) or _by_last_line(text)
+        before, closed, reply = text.partition("</think>")
+        if not closed:
+            raise RowError("<think> is never closed; the solution is cut off")
+        if "<think>" in reply or "</think>" in reply:
+            raise RowError("has more than one <think> block")
+        return solution_with_reasoning(before.replace("<think>", "", 1), reply)
+    if marked := _by_marker(text):
+        return marked
+    lines, _, last = text.rstrip().rpartition("\n")
+    return Solution(split_steps(lines) or [last.strip()], last.strip(), UNMARKED_RULE)
 
 
 def solution_with_reasoning(reasoning: str, reply: str) -> Solution:
@@ -190,15 +189,10 @@ def solution_with_reasoning(reasoning: str, reply: str) -> Solution:
 
 
 def _by_tags(text: str) -> Solution:
-    try:
+    with suppress(DataError):
         parsed = parse_completion(text)
-    except DataError:
-        return _by_loose_tags(text)
-    return Solution(list(parsed.steps), parsed.answer, "tags")
-
-
-def _by_loose_tags(text: str) -> Solution:
-    """Tags of other tools: `<think>` instead of `<reasoning>`, or plain text before `<answer>`."""
+        return Solution(list(parsed.steps), parsed.answer, "tags")
+    # Tags of other tools: `<think>` instead of `<reasoning>`, or plain text before `<answer>`.
     before, _, rest = text.rpartition("<answer>")
     answer, closed, after = rest.partition("</answer>")
     if not closed:
@@ -213,23 +207,8 @@ def _by_loose_tags(text: str) -> Solution:
     return Solution(split_steps(reasoning) or [answer.strip()], answer.strip(), "tags")
 
 
-def _by_think(text: str) -> Solution:
-    before, closed, reply = text.partition("</think>")
-    if not closed:
-        raise RowError("<think> is never closed; the solution is cut off")
-    if "<think>" in reply or "</think>" in reply:
-        raise RowError("has more than one <think> block")
-    return solution_with_reasoning(before.replace("<think>", "", 1), reply)
-
-
 def _by_marker(text: str) -> Solution | None:
-    rules: tuple[Callable[[str], Solution | None], ...] = (
-        _by_boxed,
-        _by_hash,
-        _by_answer_line,
-        _by_answer_sentence,
-    )
-    for rule in rules:
+    for rule in (_by_boxed, _by_hash, _by_answer_line, _by_answer_sentence):
         solution = rule(text)
         if solution is not None and solution.final_answer:
             return solution
@@ -256,7 +235,7 @@ def _by_hash(text: str) -> Solution | None:
 
 def _by_answer_line(text: str) -> Solution | None:
     lines = text.split("\n")
-    for index in range(len(lines) - 1, -1, -1):
+    for index in reversed(range(len(lines))):
         match = ANSWER_LINE.fullmatch(lines[index])
         if match is None:
             continue
@@ -276,12 +255,6 @@ def _by_answer_sentence(text: str) -> Solution | None:
         return None
     answer = _without_bold(last_line[matches[-1].end() :]).removesuffix(".").strip()
     return Solution(split_steps(text), answer, "answer_sentence")
-
-
-def _by_last_line(text: str) -> Solution:
-    before, _, last = text.rstrip().rpartition("\n")
-    answer = last.strip()
-    return Solution(split_steps(before) or [answer], answer, UNMARKED_RULE)
 
 
 def _without_bold(answer: str) -> str:

@@ -23,7 +23,6 @@ _COMMON_KNOWLEDGE = frozenset(
 )
 """Units of time, length, money and percentage, and their usual fractions; pi and gravity."""
 _QUANTITIES = NUMBER_WORDS | MULTIPLE_WORDS | FRACTION_WORDS
-_QUANTITY_WORDS = frozenset(_QUANTITIES)
 # It starts with a character class, so that the search skips all other characters at once.
 _NUMBER = re.compile(
     r"([\d.](?:(?<=\.)\d{1,40}|(?<=\d)(?:\d{0,2}(?:,\d{3})+(?!\d)|\d{0,39})(?:\.\d{1,40})?))(?:/(\d{1,40}))?"
@@ -41,24 +40,17 @@ class KnownNumbers:
         self.values: dict[Ratio, None] = dict.fromkeys(written_numbers(prompt))
         self.num_unexplained = 0
         # Sorted: the order of a set differs from one process to the next, and the latest numbers count more.
-        for word in sorted(_QUANTITY_WORDS.intersection(prompt_words)):
-            self.add(_QUANTITIES[word])
-
-    def add(self, value: Ratio) -> None:
-        """Allow later steps to use this number."""
-        self.values[reduced(value)] = None
+        for word in sorted(_QUANTITIES.keys() & set(prompt_words)):
+            self.values[reduced(_QUANTITIES[word])] = None
 
     def explains(self, token: Token) -> bool:
         """Whether a number was given, is common knowledge, or is one operation away from known ones."""
         value = token.value
         if value in self.values or value in _COMMON_KNOWLEDGE or (value[1] == 1 and value[0] <= COUNTABLE):
             return True
-        return any(other in self.values for other in _other_forms(value)) or self._is_one_operation_away(
-            value
-        )
-
-    def _is_one_operation_away(self, value: Ratio) -> bool:
-        """Mental arithmetic: `48 - 20` may be written as 28 without showing it."""
+        if any(other in self.values for other in _other_forms(value)):
+            return True
+        # Mental arithmetic: `48 - 20` may be written as 28 without showing it.
         for known in islice(reversed(self.values), _MAX_PAIRS):
             others = (apply("-", value, known), apply("+", value, known), apply("/", value, known))
             product = apply("*", value, known)
@@ -180,19 +172,12 @@ def is_gibberish(text: str, words: Sequence[str]) -> bool:
     distinct = set(words)
     if len(words) >= MIN_WORDS_TO_JUDGE and len(distinct) < len(words) / 5:
         return True
-    return _is_random_letters(distinct) or _repeats_one_character(text)
-
-
-def _repeats_one_character(text: str) -> bool:
-    """Whether one run of a character is longer than half of the text. Such a run covers the middle."""
+    if _is_random_letters(distinct):
+        return True
+    # A run of one character that is longer than half of the text covers the middle.
     middle = len(text) // 2
-    character = text[middle]
-    start, end = middle, middle
-    while start > 0 and text[start - 1] == character:
-        start -= 1
-    while end < len(text) and text[end] == character:
-        end += 1
-    return 2 * (end - start) > len(text)
+    outside_run = text[:middle].rstrip(text[middle]) + text[middle:].lstrip(text[middle])
+    return 2 * len(outside_run) < len(text)
 
 
 def _is_random_letters(words: set[str]) -> bool:
@@ -231,24 +216,18 @@ def answer_support(
     if not numbers or (words and words - _content(*contents[-NUM_LAST_STEPS:])):
         return _text_support(final_answer, contents)
     support = _number_support(numbers, parsed_steps)
-    if support == "unsupported" and _are_written(numbers, contents):
-        return "stated"
+    if support == "unsupported":
+        # The last steps may contain the digits in a form that is not arithmetic: `15:25`, `[1, 2]`.
+        written = {value for content in contents[-NUM_LAST_STEPS:] for value in written_numbers(content)}
+        if all(token.value in written for token in numbers):
+            return "stated"
     return support
 
 
 def last_result(parsed_steps: Sequence[StepArithmetic]) -> Ratio | None:
     """The result of the last readable claim."""
-    for parsed in reversed(parsed_steps):
-        for claim in reversed(parsed.claims):
-            if claim.result is not None and claim.verdict != "unreadable":
-                return claim.result
-    return None
-
-
-def _are_written(numbers: Sequence[Token], contents: Sequence[str]) -> bool:
-    """Whether the last steps contain the digits in a form that is not arithmetic: `15:25`, `[1, 2]`."""
-    written = {value for content in contents[-NUM_LAST_STEPS:] for value in written_numbers(content)}
-    return all(token.value in written for token in numbers)
+    claims = (claim for parsed in reversed(parsed_steps) for claim in reversed(parsed.claims))
+    return next((claim.result for claim in claims if claim.result and claim.verdict != "unreadable"), None)
 
 
 def _content(*texts: str) -> set[str]:
@@ -274,22 +253,20 @@ def _is_only_operand(numbers: Sequence[Token], parsed_steps: Sequence[StepArithm
     for parsed in parsed_steps:
         operands = {token.start for claim in parsed.claims for token in claim.operands}
         free = [token.value for token in parsed.numbers if token.start not in operands]
-        if any(_same(number, value) for number in numbers for value in free):
+        if any(_is_among(number, free) for number in numbers):
             return False
     return True
 
 
 def _is_among(token: Token, values: Sequence[Ratio]) -> bool:
-    return any(_same(token, value) for value in values)
-
-
-def _same(token: Token, value: Ratio) -> bool:
-    if agrees(value, token.value, token.decimals, is_rough=True):
-        return True
-    percent = (value[0] * 100, value[1])
-    return agrees(percent, token.value, token.decimals, is_rough=False) or reduced(
-        (token.value[0] * 100, token.value[1])
-    ) == reduced(value)
+    """Whether one of the values is the number, as it is or as a percentage."""
+    percentage = reduced((token.value[0] * 100, token.value[1]))
+    return any(
+        agrees(value, token.value, token.decimals, is_rough=True)
+        or agrees((value[0] * 100, value[1]), token.value, token.decimals, is_rough=False)
+        or percentage == reduced(value)
+        for value in values
+    )
 
 
 def _text_support(final_answer: str, contents: Sequence[str]) -> Support:

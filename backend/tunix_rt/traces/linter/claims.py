@@ -61,11 +61,6 @@ def _unit(name: str) -> tuple[str, int] | None:
     return _UNITS.get(name) or _UNITS.get(name.removesuffix("s"))
 
 
-def is_unit(name: str) -> bool:
-    """Whether a word is a unit that can be converted."""
-    return _unit(name) is not None
-
-
 def agrees_in_other_units(
     lhs: Sequence[Token], rhs: Sequence[Token], stated: Ratio, decimals: int, text: str
 ) -> bool:
@@ -97,28 +92,26 @@ def is_right(lhs: list[Token], rhs: list[Token], exact: Ratio, text: str, equali
     value = rhs[0].value
     if len(rhs) == 1 and exact[0] * value[1] == value[0] * exact[1] and not rhs[0].is_percent:
         return True
-    is_rough = (equality is not None and equality.kind == "~") or _is_rough(text, rhs)
-    if any(_agrees_with(lhs, result, exact, text, is_rough) for result in _result_interpretations(rhs, text)):
-        return True
-    return len(lhs) == 1 and len(rhs) > 1 and lhs[0].decimals > 0 and _rounds_to(rhs, lhs[0])
-
-
-def _is_rough(text: str, rhs: list[Token]) -> bool:
-    """Whether a word near the result marks it as approximate."""
-    return _ROUGH.search(text, max(rhs[0].start - _NEARBY, 0), rhs[-1].end + _NEARBY) is not None
-
-
-def _agrees_with(lhs: list[Token], result: list[Token], exact: Ratio, text: str, is_rough: bool) -> bool:
-    stated = evaluate(result)
-    if stated is None:
-        return False
-    decimals = result[0].decimals if len(result) == 1 else 0
-    return (
-        agrees(exact, stated, decimals, is_rough=is_rough)
-        or _agrees_as_percentage(lhs, result, decimals, is_rough)
-        or agrees_in_other_units(lhs, result, stated, decimals, text)
-        or any(agrees(other, stated, decimals, is_rough=is_rough) for other in _other_interpretations(lhs))
+    is_rough = (equality is not None and equality.kind == "~") or (
+        _ROUGH.search(text, max(rhs[0].start - _NEARBY, 0), rhs[-1].end + _NEARBY) is not None
     )
+    for result in _result_interpretations(rhs, text):
+        stated = evaluate(result)
+        if stated is None:
+            continue
+        decimals = result[0].decimals if len(result) == 1 else 0
+        if (
+            agrees(exact, stated, decimals, is_rough=is_rough)
+            or _agrees_as_percentage(lhs, result, decimals, is_rough)
+            or agrees_in_other_units(lhs, result, stated, decimals, text)
+            or any(
+                agrees(other, stated, decimals, is_rough=is_rough) for other in _other_interpretations(lhs)
+            )
+        ):
+            return True
+    is_rounded = len(lhs) == 1 and len(rhs) > 1 and lhs[0].decimals > 0  # `3.33 = 10 / 3`
+    unrounded = evaluate(rhs) if is_rounded else None
+    return unrounded is not None and agrees(unrounded, lhs[0].value, lhs[0].decimals, is_rough=False)
 
 
 def _other_interpretations(lhs: list[Token]) -> Iterator[Ratio]:
@@ -142,11 +135,6 @@ def _with_tight_fractions(tokens: list[Token]) -> list[Token]:
                 continue
         grouped.append(token)
     return grouped
-
-
-def _rounds_to(expression: list[Token], number: Token) -> bool:
-    exact = evaluate(expression)
-    return exact is not None and agrees(exact, number.value, number.decimals, is_rough=False)
 
 
 def _result_interpretations(rhs: list[Token], text: str) -> Iterator[list[Token]]:
@@ -237,10 +225,14 @@ def _read_annotations(text: str) -> tuple[list[Claim], str]:
         start, end = match.span()
         parts += text[position:start], " " * (end - start)
         position = end
-        simple = _simple_annotation(match, end - 2)
-        if simple is not None:
-            claims.append(simple)
-            continue
+        left, operator, right, stated, _ = match.groups()
+        if stated is not None:
+            result = read_number(stated)[0]
+            exact = apply(operator, read_number(left)[0], read_number(right)[0])
+            if exact is not None and exact[0] * result[1] == result[0] * exact[1]:
+                # Fast path for a correct `<<a+b=c>>`, the usual annotation.
+                claims.append(Claim("confirmed", (end - 2 - len(stated), end - 2), (), result, exact))
+                continue
         inner, offset = text[start + 2 : end - 2], start + 2
         for claim in _claims_between(find_expressions(tokenise(inner)), inner):
             span = claim.span[0] + offset, claim.span[1] + offset
@@ -248,26 +240,12 @@ def _read_annotations(text: str) -> tuple[list[Claim], str]:
     return claims, "".join(parts) + text[position:]
 
 
-def _simple_annotation(match: re.Match[str], end: int) -> Claim | None:
-    """Fast path for a correct `<<a+b=c>>`, the usual annotation; None for anything else."""
-    left, operator, right, stated, _ = match.groups()
-    if stated is None:
-        return None
-    result = read_number(stated)[0]
-    exact = apply(operator, read_number(left)[0], read_number(right)[0])
-    if exact is None or exact[0] * result[1] != result[0] * exact[1]:
-        return None
-    return Claim("confirmed", (end - len(stated), end), (), result, exact)
-
-
 def _claims_between(expressions: list[ExpressionSpan], text: str) -> list[Claim]:
-    claims = []
-    for left, right in pairwise(expressions):
-        if right.equality is not None:
-            claim = _judge(left, right, text)
-            if claim is not None:
-                claims.append(claim)
-    return claims
+    return [
+        claim
+        for left, right in pairwise(expressions)
+        if right.equality is not None and (claim := _judge(left, right, text)) is not None
+    ]
 
 
 def _judge(left: ExpressionSpan, right: ExpressionSpan, text: str) -> Claim | None:
@@ -287,12 +265,14 @@ def _judge(left: ExpressionSpan, right: ExpressionSpan, text: str) -> Claim | No
     if is_bare and not _is_comparable(left, right, text):
         return None
     exact, lhs = _value_of_suffix(lhs)
-    if exact is None or _starts_with_operator(lhs):
+    # "- 2 hours" follows text that is not an operand; a sign touches its number: "-2".
+    if exact is None or (lhs[0].kind in OPERATORS and (lhs[0].kind in "*/^" or lhs[1].start > lhs[0].end)):
         return _claim("unreadable", lhs, rhs)
     if is_right(lhs, rhs, exact, text, right.equality):
         return None if is_bare else _claim("confirmed", lhs, rhs, exact)
-    is_ambiguous = left.is_garbled or _is_compound(rhs, text)
-    return _claim("unreadable" if is_ambiguous else "wrong", lhs, rhs, exact)
+    # "90 minutes = 1 hour 30 minutes": the result continues in a smaller unit.
+    is_compound = _unit(unit_of(rhs[0], text)) is not None and _COMPOUND.match(text, rhs[0].end) is not None
+    return _claim("unreadable" if left.is_garbled or is_compound else "wrong", lhs, rhs, exact)
 
 
 def _simple_claim(left: Token, operator: Token, right: Token, result: Token) -> Claim | None:
@@ -308,27 +288,15 @@ def _simple_claim(left: Token, operator: Token, right: Token, result: Token) -> 
     return Claim("confirmed", (result.start, result.end), (left, right), value, exact)
 
 
-def _is_compound(rhs: list[Token], text: str) -> bool:
-    """`90 minutes = 1 hour 30 minutes`: the result continues in a smaller unit."""
-    return is_unit(unit_of(rhs[0], text)) and _COMPOUND.match(text, rhs[0].end) is not None
-
-
 def _is_linked(left: ExpressionSpan, right: ExpressionSpan, rhs: list[Token]) -> bool:
+    """Whether the equality links both sides: `half of 48 is 24`, not `2 of them are 24`."""
     if right.equality is not None and right.equality.kind == "implied":
-        return _is_tight(left, right)
-    return len(rhs) == 1 or right.words_before_equality <= 1 or _is_signed_or_fraction(rhs)
-
-
-def _is_signed_or_fraction(tokens: list[Token]) -> bool:
-    """`-5`, `3/4` or `-3/4`."""
-    unsigned = tokens[1:] if tokens[0].kind == "-" else tokens
-    kinds = [token.kind for token in unsigned]
-    return kinds == ["number", "/", "number"] or (len(tokens) == 2 and kinds == ["number"])
-
-
-def _starts_with_operator(tokens: list[Token]) -> bool:
-    """`- 2 hours` after text that is not an operand; a sign touches its number: `-2`."""
-    return tokens[0].kind in OPERATORS and (tokens[0].kind in "*/^" or tokens[1].start > tokens[0].end)
+        states_number = len(right.tokens) == 1 and right.tokens[0].gap <= 1
+        return len(left.tokens) > 2 and states_number and right.words_before_equality <= 3
+    if len(rhs) == 1 or right.words_before_equality <= 1:
+        return True
+    kinds = [token.kind for token in (rhs[1:] if rhs[0].kind == "-" else rhs)]
+    return kinds == ["number", "/", "number"] or (len(rhs) == 2 and kinds == ["number"])  # `-3/4` or `-5`
 
 
 def _claim(verdict: Verdict, lhs: list[Token], rhs: list[Token], expected: Ratio | None = None) -> Claim:
@@ -359,13 +327,6 @@ def _value_of_suffix(tokens: list[Token]) -> tuple[Ratio | None, list[Token]]:
         if value is not None:
             return value, tokens[start:]
     return None, tokens
-
-
-def _is_tight(left: ExpressionSpan, right: ExpressionSpan) -> bool:
-    """Whether "is" clearly links a calculation and its result: `half of 48 is 24`, not `2 of them are 24`."""
-    has_operator = len(left.tokens) > 2
-    states_number = len(right.tokens) == 1 and right.tokens[0].gap <= 1
-    return has_operator and states_number and right.words_before_equality <= 3
 
 
 def _is_bare(left: ExpressionSpan, text: str) -> bool:

@@ -45,19 +45,18 @@ class _Evaluation:
         expects_operand = True
         for token in tokens:
             kind = token.kind
-            if kind in _OPERANDS:
+            if kind in _OPERANDS or kind == "(":
                 if not expects_operand:
                     self._push_operator("*")
-                self.values.append(self._operand(token))
-                expects_operand = False
-            elif kind == "(":
-                if not expects_operand:
-                    self._push_operator("*")
-                self.operators.append("(")
-                expects_operand = True
+                if kind == "(":
+                    self.operators.append("(")
+                else:
+                    self.values.append(self._operand(token))
+                expects_operand = kind == "("
             elif kind == ")":
-                if expects_operand or not self._close_bracket():
+                if expects_operand or not self._reduce_to_bracket():
                     return None
+                self.operators.pop()
             elif expects_operand:
                 if kind not in "+-":
                     return None
@@ -66,7 +65,7 @@ class _Evaluation:
             else:
                 self._push_operator(kind)
                 expects_operand = True
-        return None if expects_operand else self._result()
+        return None if expects_operand or self._reduce_to_bracket() else self.values[-1]
 
     def _operand(self, token: Token) -> Ratio | None:
         if token.kind == "unknown":
@@ -95,20 +94,11 @@ class _Evaluation:
         left = self.values.pop()
         self.values.append(None if left is None or right is None else apply(operator, left, right))
 
-    def _close_bracket(self) -> bool:
+    def _reduce_to_bracket(self) -> bool:
+        """Apply all operators since the last open bracket; False when no bracket is open."""
         while self.operators and self.operators[-1] != "(":
             self._reduce()
-        if not self.operators:
-            return False
-        self.operators.pop()
-        return True
-
-    def _result(self) -> Ratio | None:
-        while self.operators:
-            if self.operators[-1] == "(":
-                return None
-            self._reduce()
-        return self.values[-1]
+        return bool(self.operators)
 
 
 MAX_UNIT_WORDS = 8
@@ -233,19 +223,14 @@ def read_equations(expressions: Sequence[ExpressionSpan]) -> Iterator[Equation]:
         "2x + 3 = 11, so x = 4" -> x is 4, x is 4
     """
     for left, right in pairwise(expressions):
-        name = _only_unknown(left, right) if _is_stated(left, right) else ""
-        root = _root(left.tokens, right.tokens, name) if name else None
+        names = _names(left.tokens) | _names(right.tokens)
+        unknown = "".join(names)
+        is_only_letter = len(unknown) == 1
+        root = _root(left.tokens, right.tokens, names) if is_only_letter and _is_stated(left, right) else None
         # "C is equal to 2C + C" has the root 0, but it is a definition and not an equation to solve.
         if root is not None and root[0] != 0:
             decimals = right.tokens[0].decimals if len(right.tokens) == 1 else 0
-            yield Equation(name, reduced(root), decimals, (left.tokens[0].start, right.tokens[-1].end))
-
-
-def _only_unknown(left: ExpressionSpan, right: ExpressionSpan) -> str:
-    """The only unknown if it is a single letter; empty when there is none or more than one."""
-    names = {token.name for token in (*left.tokens, *right.tokens) if token.kind == "unknown"}
-    name = names.pop() if len(names) == 1 else ""
-    return name if len(name) == 1 else ""
+            yield Equation(unknown, reduced(root), decimals, (left.tokens[0].start, right.tokens[-1].end))
 
 
 def _is_stated(left: ExpressionSpan, right: ExpressionSpan) -> bool:
@@ -257,10 +242,10 @@ def _is_stated(left: ExpressionSpan, right: ExpressionSpan) -> bool:
     return not (is_bare and names_thing)
 
 
-def _root(lhs: Sequence[Token], rhs: Sequence[Token], name: str) -> Ratio | None:
+def _root(lhs: Sequence[Token], rhs: Sequence[Token], names: frozenset[str]) -> Ratio | None:
     """Where two linear sides are equal; None when they are not linear or never equal."""
-    differences = [_difference_at(probe, lhs, rhs, name) for probe in _PROBES]
-    at_zero, at_one, far = differences
+    sides = [_values_at(probe, lhs, rhs, names) for probe in _PROBES]
+    at_zero, at_one, far = (values and apply("-", *values) for values in sides)
     if at_zero is None or at_one is None or far is None:
         return None
     slope = apply("-", at_one, at_zero)
@@ -270,28 +255,19 @@ def _root(lhs: Sequence[Token], rhs: Sequence[Token], name: str) -> Ratio | None
     return apply("/", (-at_zero[0], at_zero[1]), slope)
 
 
-def _difference_at(probe: Ratio, lhs: Sequence[Token], rhs: Sequence[Token], name: str) -> Ratio | None:
-    left, right = evaluate(lhs, {name: probe}), evaluate(rhs, {name: probe})
-    return None if left is None or right is None else apply("-", left, right)
-
-
 def contradicts(equation: Equation, earlier: Equation) -> bool:
     """Whether two equations give the same unknown two different values."""
     if agrees(earlier.root, equation.root, equation.decimals, is_rough=False):
         return False
     if agrees(equation.root, earlier.root, earlier.decimals, is_rough=False):
         return False
-    ratio = apply("/", equation.root, earlier.root)
-    return ratio is None or not _is_conversion(reduced(ratio))
-
-
-def _is_conversion(ratio: Ratio) -> bool:
-    """`3x = 1 hour` and `3x = 60 minutes` agree."""
-    return (ratio[1] == 1 and ratio[0] in _CONVERSIONS) or (ratio[0] == 1 and ratio[1] in _CONVERSIONS)
+    ratio = reduced(apply("/", equation.root, earlier.root) or (0, 1))
+    return not (1 in ratio and max(ratio) in _CONVERSIONS)  # `3x = 1 hour` and `3x = 60 minutes` agree
 
 
 # No equation of a school problem holds at these two points by chance; an identity holds at both.
 _UNKNOWN_PROBES: tuple[Ratio, Ratio] = ((10007, 13), (99991, 17))
+_PROBE_RATIO = reduced((99991 * 13, 17 * 10007))
 
 
 def judge_unknowns(lhs: Sequence[Token], rhs: Sequence[Token]) -> Literal["always", "never", "sometimes"]:
@@ -308,10 +284,15 @@ def judge_unknowns(lhs: Sequence[Token], rhs: Sequence[Token]) -> Literal["alway
     if first is None or second is None:
         return "sometimes"
     if reduced(first) == reduced(second):
-        return _of_constant_difference(first, left_names, right_names)
-    has_one_unknown = len(left_names) == 1 and left_names == right_names
+        if first[0] == 0:
+            return "always"
+        return "never" if left_names and right_names else "sometimes"
+    if len(left_names) != 1 or left_names != right_names:
+        return "sometimes"
     # "3 * 40A = 210A": both sides are multiples of the same unknown or unit.
-    return "never" if has_one_unknown and _are_multiples(values[0], values[1]) else "sometimes"
+    ratios = [apply("/", after, before) for before, after in zip(values[0], values[1], strict=True)]
+    are_multiples = all(ratio is not None and reduced(ratio) == _PROBE_RATIO for ratio in ratios)
+    return "never" if are_multiples else "sometimes"
 
 
 def _names(tokens: Sequence[Token]) -> frozenset[str]:
@@ -324,21 +305,3 @@ def _values_at(
     unknowns = {name: (probe[0] + 7 * index, probe[1]) for index, name in enumerate(sorted(names))}
     left, right = evaluate(lhs, unknowns), evaluate(rhs, unknowns)
     return None if left is None or right is None else (left, right)
-
-
-def _of_constant_difference(
-    difference: Ratio, left_names: frozenset[str], right_names: frozenset[str]
-) -> Literal["always", "never", "sometimes"]:
-    if difference[0] == 0:
-        return "always"
-    return "never" if left_names and right_names else "sometimes"
-
-
-def _are_multiples(first: tuple[Ratio, Ratio], second: tuple[Ratio, Ratio]) -> bool:
-    """Whether both sides are proportional to the unknown."""
-    growth = apply("/", _UNKNOWN_PROBES[1], _UNKNOWN_PROBES[0])
-    for before, after in zip(first, second, strict=True):
-        ratio = apply("/", after, before)
-        if growth is None or ratio is None or reduced(ratio) != reduced(growth):
-            return False
-    return True

@@ -1,45 +1,46 @@
 """Finding codes and the lint report."""
 
-from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from tunix_rt.traces.types import Frozen
 
 LINTER_VERSION = "1.0"
 """Changes whenever the same trace could get a different score or different findings."""
 
 
-@dataclass(frozen=True)
-class CodeInfo:
-    """The severity of a finding, and its meaning in one line."""
+class LintCode(Frozen):
+    """One kind of finding."""
 
+    code: str
     severity: Literal["error", "warning"]
     meaning: str
 
 
-CODES: dict[str, CodeInfo] = {
-    "arithmetic-wrong": CodeInfo("error", "A step states a calculation with a wrong result."),
-    "answer-mismatch": CodeInfo(
-        "error", "The last calculations give a different number than the final answer."
+_MEANINGS: dict[str, tuple[Literal["error", "warning"], str]] = {
+    "arithmetic-wrong": ("error", "A step states a calculation with a wrong result."),
+    "answer-mismatch": ("error", "The last calculations give a different number than the final answer."),
+    "answer-unsupported": ("error", "The final answer does not appear in any step."),
+    "number-from-nowhere": (
+        "warning",
+        "A calculation uses a number that comes from neither the prompt nor an earlier step.",
     ),
-    "answer-unsupported": CodeInfo("error", "The final answer does not appear in any step."),
-    "number-from-nowhere": CodeInfo(
-        "warning", "A calculation uses a number that comes from neither the prompt nor an earlier step."
+    "verification-empty": ("warning", "A step claims to check the result but checks nothing."),
+    "step-repeated": ("warning", "A step repeats an earlier step."),
+    "reasoning-empty": ("error", "A step has no content: punctuation, a label or a placeholder."),
+    "reasoning-gibberish": ("error", "A step is not language: repeated characters or random letters."),
+    "reasoning-truncated": ("warning", "The last step stops in the middle of a sentence or formula."),
+    "answer-in-prompt": ("warning", "The prompt already states the final answer as the answer."),
+    "markup-unsafe": ("error", "The text contains a tag that would break the reasoning or answer markup."),
+    "too-long-to-check": (
+        "warning",
+        "The arithmetic of the step was not checked because the trace is too large.",
     ),
-    "verification-empty": CodeInfo("warning", "A step claims to check the result but checks nothing."),
-    "step-repeated": CodeInfo("warning", "A step repeats an earlier step."),
-    "reasoning-empty": CodeInfo("error", "A step has no content: punctuation, a label or a placeholder."),
-    "reasoning-gibberish": CodeInfo(
-        "error", "A step is not language: repeated characters or random letters."
-    ),
-    "reasoning-truncated": CodeInfo("warning", "The last step stops in the middle of a sentence or formula."),
-    "answer-in-prompt": CodeInfo("warning", "The prompt already states the final answer as the answer."),
-    "markup-unsafe": CodeInfo(
-        "error", "The text contains a tag that would break the reasoning or answer markup."
-    ),
-    "too-long-to-check": CodeInfo(
-        "warning", "The arithmetic of the step was not checked because the trace is too large."
-    ),
+}
+CODES = {
+    code: LintCode(code=code, severity=severity, meaning=meaning)
+    for code, (severity, meaning) in _MEANINGS.items()
 }
 
 

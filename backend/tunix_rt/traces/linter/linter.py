@@ -1,7 +1,6 @@
 """`lint_trace`: all checks of a trace, and its score."""
 
 import re
-from collections.abc import Sequence
 from math import prod
 
 from tunix_rt.traces.linter.answers import (
@@ -30,11 +29,6 @@ _LEAK = re.compile(
     r"(?:\b(?:answer|solution)\s*(?:is|was|=|:)\s*|####\s*|\\boxed\{\s*|<answer>\s*)[$€£]?\s*", re.IGNORECASE
 )
 _LEAK_MARKS = ("answer", "solution", "####", "boxed")
-
-
-def unsafe_tags(text: str) -> list[tuple[int, int]]:
-    """The spans of reasoning markup and chat template tags in a text."""
-    return [match.span() for match in _UNSAFE.finditer(text)] if "<" in text else []
 
 
 def leaked_answer(prompt: str, final_answer: str) -> tuple[int, int] | None:
@@ -162,39 +156,9 @@ MAX_SIZE_WITHOUT_LINK = 25
 UNLINKED_BUT_ANSWERED = 0.3
 
 
-def arithmetic_factor(num_confirmed: int, num_wrong: int) -> float:
-    """Halved by every wrong claim; right claims do not compensate for a wrong one."""
-    if num_wrong:
-        return 0.5**num_wrong
-    return 1.0 if num_confirmed else UNCHECKABLE_ARITHMETIC
-
-
 def link_strength(num_shared: int, size: int) -> float:
     """How well a step of `size` words and numbers is linked to the problem; long steps need more links."""
     return min(1.0, num_shared / max(1.0, size / SIZE_PER_LINK))
-
-
-def grounding_factor(
-    strengths: Sequence[float], size_per_step: float, support: Support, num_unexplained: int
-) -> float:
-    """The mean link strength of the steps, lowered by unexplained numbers.
-
-    Short steps that share no word with the prompt (`o, l, l, e, h`) keep a minimum if they hold the answer.
-    """
-    mean = sum(strengths) / len(strengths)
-    if support in ("follows", "stated") and size_per_step <= MAX_SIZE_WITHOUT_LINK:
-        mean = max(mean, UNLINKED_BUT_ANSWERED)
-    return mean * max(0.5, 0.9**num_unexplained)
-
-
-def substance_factor(num_steps: int, num_empty: int, *, is_truncated: bool) -> float:
-    """The share of steps with content, lowered if the last step is cut off."""
-    return (num_steps - num_empty) / num_steps * (0.8 if is_truncated else 1.0)
-
-
-def safety_factor(*, has_unsafe_markup: bool, leaks_answer: bool) -> float:
-    """Lowered by markup and by a leaked answer, which make a trace unsafe to train on."""
-    return (0.5 if has_unsafe_markup else 1.0) * (0.5 if leaks_answer else 1.0)
 
 
 MAX_CHARS_READ = 200_000
@@ -243,22 +207,28 @@ class _Lint:
         self.words = ContentWords(prompt_words, words_of(trace.final_answer))
 
     def add(
-        self, code: str, step: TraceStep | None, text: str, span: tuple[int, int], expected: str | None
+        self,
+        code: str,
+        place: TraceStep | str,
+        span: tuple[int, int] | None = None,
+        expected: str | None = None,
     ) -> None:
+        """Add a finding in a step, or in the text of the prompt or the answer; by default in all of it."""
+        text, step = (place, None) if isinstance(place, str) else (place.content, place.i)
+        span = span or (0, len(text))
         found = text[span[0] : span[1]][:MAX_FOUND_CHARS]
-        self.findings.append(
-            Finding(
-                code=code, step=None if step is None else step.i, span=span, found=found, expected=expected
-            )
-        )
+        self.findings.append(Finding(code=code, step=step, span=span, found=found, expected=expected))
 
     def check_step(self, step: TraceStep) -> None:
         text = step.content
-        self._check_markup(step, text)
-        self._check_repetition(step)
+        self._check_markup(step)
+        key = repetition_key(text)
+        if key in self.keys:
+            self.add("step-repeated", step)
+        self.keys.add(key)
         self.num_chars += len(text)
         if self.num_chars > MAX_CHARS_READ:
-            self.add("too-long-to-check", step, text, (0, len(text)), None)
+            self.add("too-long-to-check", step)
             return
         parsed = read_step(text)
         self._check_arithmetic(step, parsed)
@@ -268,46 +238,38 @@ class _Lint:
         self.parsed_steps.append(parsed)
         self.claims.extend(parsed.claims)
 
-    def _check_markup(self, step: TraceStep | None, text: str) -> None:
-        for span in unsafe_tags(text):
-            self.add("markup-unsafe", step, text, span, None)
-
-    def _check_repetition(self, step: TraceStep) -> None:
-        key = repetition_key(step.content)
-        if key in self.keys:
-            self.add("step-repeated", step, step.content, (0, len(step.content)), None)
-        self.keys.add(key)
+    def _check_markup(self, place: TraceStep | str) -> None:
+        text = place if isinstance(place, str) else place.content
+        if "<" in text:
+            for match in _UNSAFE.finditer(text):
+                self.add("markup-unsafe", place, match.span())
 
     def _check_arithmetic(self, step: TraceStep, parsed: StepArithmetic) -> None:
-        text = step.content
         for claim in parsed.claims:
             if claim.verdict == "wrong":
-                self.add("arithmetic-wrong", step, text, claim.span, _expected_text(claim, text))
+                self.add("arithmetic-wrong", step, claim.span, _expected_text(claim, step.content))
         for equation in parsed.equations:
             earlier = self.equations.setdefault(equation.unknown, equation)
             if contradicts(equation, earlier):
                 expected = f"{equation.unknown} = {as_text(earlier.root)}"
-                self.add("arithmetic-wrong", step, text, equation.span, expected)
+                self.add("arithmetic-wrong", step, equation.span, expected)
 
     def _check_substance(self, step: TraceStep, parsed: StepArithmetic, words: list[str]) -> None:
-        whole = (0, len(step.content))
         if is_empty(step):
-            self.add("reasoning-empty", step, step.content, whole, None)
+            self.add("reasoning-empty", step)
         elif is_gibberish(step.content, words):
-            self.add("reasoning-gibberish", step, step.content, whole, None)
-        elif is_verification(step) and checks_nothing(step, parsed, self._earlier_claims()):
-            self.add("verification-empty", step, step.content, whole, None)
-
-    def _earlier_claims(self) -> set[tuple[object, ...]]:
-        """The keys of all claims so far, computed only for traces with a verification step."""
-        self.claim_keys.update(map(claim_key, self.claims[self.num_claims_keyed :]))
-        self.num_claims_keyed = len(self.claims)
-        return self.claim_keys
+            self.add("reasoning-gibberish", step)
+        elif is_verification(step):
+            # The keys of the claims so far, computed only for traces with a verification step.
+            self.claim_keys.update(map(claim_key, self.claims[self.num_claims_keyed :]))
+            self.num_claims_keyed = len(self.claims)
+            if checks_nothing(step, parsed, self.claim_keys):
+                self.add("verification-empty", step)
 
     def _check_grounding(self, step: TraceStep, parsed: StepArithmetic, words: list[str]) -> None:
         unexplained = unexplained_numbers(parsed, self.known)
         for token in unexplained:
-            self.add("number-from-nowhere", step, step.content, (token.start, token.end), None)
+            self.add("number-from-nowhere", step, (token.start, token.end))
         num_numbers = len(parsed.numbers)
         results = [
             reduced(claim.result) for claim in parsed.claims if claim.verdict == "confirmed" and claim.result
@@ -327,47 +289,45 @@ class _Lint:
         self.size += size
 
     def check_trace(self) -> None:
-        trace = self.trace
-        last = trace.steps[-1]
-        cut_off = cut_off_span(last.content)
+        steps, answer = self.trace.steps, self.trace.final_answer
+        cut_off = cut_off_span(steps[-1].content)
         if cut_off is not None:
-            self.add("reasoning-truncated", last, last.content, cut_off, None)
-        leak = leaked_answer(trace.prompt, trace.final_answer)
+            self.add("reasoning-truncated", steps[-1], cut_off)
+        leak = leaked_answer(self.trace.prompt, answer)
         if leak is not None:
-            self.add("answer-in-prompt", None, trace.prompt, leak, None)
-        self._check_markup(None, trace.final_answer)
-        self._check_answer()
-
-    def _check_answer(self) -> None:
-        answer = self.trace.final_answer
-        if len(self.parsed_steps) < len(self.trace.steps):
+            self.add("answer-in-prompt", self.trace.prompt, leak)
+        self._check_markup(answer)
+        if len(self.parsed_steps) < len(steps):
             return
-        self.support = answer_support(answer, [step.content for step in self.trace.steps], self.parsed_steps)
+        self.support = answer_support(answer, [step.content for step in steps], self.parsed_steps)
         if self.support in ("mismatch", "unsupported"):
             result = last_result(self.parsed_steps)
-            expected = None if result is None else as_text(result)
-            self.add(f"answer-{self.support}", None, answer, (0, len(answer)), expected)
+            self.add(f"answer-{self.support}", answer, expected=None if result is None else as_text(result))
 
     def components(self) -> dict[str, float]:
         codes = [finding.code for finding in self.findings]
-        empty_steps = {finding.step for finding in self.findings if finding.code in _EMPTY_CODES}
-        num_confirmed = [claim.verdict for claim in self.claims].count("confirmed")
-        num_parsed = max(len(self.parsed_steps), 1)
+        num_wrong = codes.count("arithmetic-wrong")
+        if num_wrong:
+            arithmetic = 0.5**num_wrong  # right claims do not compensate for a wrong one
+        else:
+            is_confirmed = any(claim.verdict == "confirmed" for claim in self.claims)
+            arithmetic = 1.0 if is_confirmed else UNCHECKABLE_ARITHMETIC
+        grounding = sum(self.strengths) / max(len(self.strengths), 1)
+        size_per_step = self.size / max(len(self.parsed_steps), 1)
+        if self.support in ("follows", "stated") and size_per_step <= MAX_SIZE_WITHOUT_LINK:
+            # Short steps may share no word with the prompt (`o, l, l, e, h`) and hold the answer.
+            grounding = max(grounding, UNLINKED_BUT_ANSWERED)
+        num_steps = len(self.trace.steps)
+        num_empty = len({finding.step for finding in self.findings if finding.code in _EMPTY_CODES})
+        substance = (num_steps - num_empty) / num_steps
+        # Markup and a leaked answer make a trace unsafe to train on.
+        safety = 0.5 ** (("markup-unsafe" in codes) + ("answer-in-prompt" in codes))
         return {
-            "arithmetic": arithmetic_factor(num_confirmed, codes.count("arithmetic-wrong")),
+            "arithmetic": arithmetic,
             "answer": SUPPORT_FACTORS[self.support],
-            "grounding": grounding_factor(
-                self.strengths or [0.0],
-                self.size / num_parsed,
-                self.support,
-                codes.count("number-from-nowhere"),
-            ),
-            "substance": substance_factor(
-                len(self.trace.steps), len(empty_steps), is_truncated="reasoning-truncated" in codes
-            ),
-            "safety": safety_factor(
-                has_unsafe_markup="markup-unsafe" in codes, leaks_answer="answer-in-prompt" in codes
-            ),
+            "grounding": grounding * max(0.5, 0.9 ** codes.count("number-from-nowhere")),
+            "substance": substance * (0.8 if "reasoning-truncated" in codes else 1.0),
+            "safety": safety,
         }
 
 

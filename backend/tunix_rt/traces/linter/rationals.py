@@ -68,21 +68,12 @@ def as_text(value: Ratio) -> str:
     numerator, denominator = reduced(value)
     if denominator == 1:
         return str(numerator)
-    decimals = _num_decimals(denominator)
-    if decimals is None or decimals > 6:
+    decimals = next((count for count in range(1, 7) if 10**count % denominator == 0), None)
+    if decimals is None:
         return f"{numerator}/{denominator}"
     digits = str(abs(numerator) * 10**decimals // denominator).rjust(decimals + 1, "0")
     sign = "-" if numerator < 0 else ""
     return f"{sign}{digits[:-decimals]}.{digits[-decimals:]}"
-
-
-def _num_decimals(denominator: int) -> int | None:
-    twos = fives = 0
-    while denominator % 2 == 0:
-        denominator, twos = denominator // 2, twos + 1
-    while denominator % 5 == 0:
-        denominator, fives = denominator // 5, fives + 1
-    return max(twos, fives) if denominator == 1 else None
 
 
 def agrees(exact: Ratio, stated: Ratio, decimals: int, *, is_rough: bool) -> bool:

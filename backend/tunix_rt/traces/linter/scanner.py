@@ -92,8 +92,8 @@ PI: Ratio = (245850922, 78256779)
 _SCALES = frozenset({100, 1000, 1_000_000, 1_000_000_000})
 _LABELS = ("step ", "part ", "case ", "question ", "problem ", "#")
 _MAX_INDENT = 12
-_ARTICLES = frozenset("ai")
 _OPERAND_ENDS = frozenset({"number", ")"})
+_SIGN_PAIRS: dict[str, tuple[TokenKind, TokenKind]] = {"\x1e": (")", ")"), "\x1f": ("/", "(")}
 _MEANINGS: dict[str, str] = {
     "of": "share",
     **dict.fromkeys(CONJUNCTIONS, "conjunction"),
@@ -141,7 +141,13 @@ class _Scan:
             elif part == "stop":
                 self.gap = BREAK
             elif part == "suffix":
-                self._number_with_suffix(match["number"], match["suffix"], match.start())
+                digits, suffix, start = match["number"], match["suffix"], match.start()
+                if suffix[0] in "snrt" and self._previous() not in ("/", "="):
+                    self.gap += 1  # "the 2nd day"
+                elif suffix[-1].isdigit():  # a time, a ratio, a version, a decimal comma
+                    self._add("unknown", start, start + len(digits) + len(suffix), name=f"opaque-{start}")
+                else:
+                    self._number(digits, start, len(suffix), is_percent=suffix[-1] in "%t")
             elif part == "implied":
                 self._add("implied", match.start(), match.end("implied"))
             elif part == "power":
@@ -151,14 +157,6 @@ class _Scan:
     def _add(self, kind: TokenKind, start: int, end: int, value: Ratio = (0, 1), name: str = "") -> None:
         self.tokens.append(Token(kind, start, end, self.gap, value, 0, False, name))
         self.gap = 0
-
-    def _number_with_suffix(self, digits: str, suffix: str, start: int) -> None:
-        if suffix[0] in "snrt" and self._previous() not in ("/", "="):
-            self.gap += 1  # "the 2nd day"
-        elif suffix[-1].isdigit():  # a time, a ratio, a version, a decimal comma
-            self._add("unknown", start, start + len(digits) + len(suffix), name=f"opaque-{start}")
-        else:
-            self._number(digits, start, len(suffix), is_percent=suffix[-1] in "%t")
 
     def _number(self, digits: str, start: int, suffix_length: int = 0, *, is_percent: bool = False) -> None:
         text, tokens, gap = self.text, self.tokens, self.gap
@@ -198,9 +196,6 @@ class _Scan:
     def _previous(self) -> str:
         return self.tokens[-1].kind if self.tokens and self.gap == 0 else ""
 
-    def _follows_operand(self) -> bool:
-        return bool(self.tokens) and self.tokens[-1].kind in _OPERAND_ENDS and self.gap < BREAK
-
     def _merge_mixed_number(self) -> None:
         """`1 1/2` and `1 and 1/2` are one number."""
         if len(self.tokens) < 4:
@@ -231,7 +226,10 @@ class _Scan:
             self._add("number", start, end, value, "word" if value[1] == 1 else "fraction")
         elif meaning == "share" and self._is_share():
             self._add("*", start, end, name="of")
-        elif meaning == "operator" and self._is_operator_word(word, end):
+        elif meaning == "operator" and (
+            # "4 times because" counts something; "4 times 5" multiplies.
+            OPERATOR_WORDS[word] == "=" or WORD_OPERAND_FOLLOWS.match(self.text, end)
+        ):
             self._add(OPERATOR_WORDS[word], start, end)
         elif meaning == "fraction" and self.text.startswith((" of ", " the "), end):
             self._fraction_word(FRACTION_WORDS[word], start, end)
@@ -241,20 +239,13 @@ class _Scan:
         else:
             self.gap += 1
 
-    def _is_operator_word(self, word: str, end: int) -> bool:
-        """`4 times because` counts something; `4 times 5` multiplies."""
-        return OPERATOR_WORDS[word] == "=" or WORD_OPERAND_FOLLOWS.match(self.text, end) is not None
-
     def _is_share(self) -> bool:
         """Whether the last number is a part of something: `20%`, `half`, `3/4`."""
         if self._previous() != "number":
             return False
         last = self.tokens[-1]
-        return (
-            last.is_percent
-            or last.name == "fraction"
-            or (len(self.tokens) > 2 and self.tokens[-2].kind == "/")
-        )
+        is_quotient = len(self.tokens) > 2 and self.tokens[-2].kind == "/"
+        return last.is_percent or last.name == "fraction" or is_quotient
 
     def _number_word(self, value: Ratio, start: int, end: int) -> None:
         last = self.tokens[-1] if self._previous() == "number" else None
@@ -276,43 +267,43 @@ class _Scan:
             self._add("number", start, end, value, "fraction")
 
     def _letter(self, letter: str, start: int, end: int) -> None:
-        touches_number = (
-            bool(self.tokens) and self.tokens[-1].end == start and self.tokens[-1].kind in _OPERAND_ENDS
-        )
+        touches_token = bool(self.tokens) and self.tokens[-1].end == start
+        follows_operand = bool(self.tokens) and self.tokens[-1].kind in _OPERAND_ENDS
+        touches_number = touches_token and follows_operand
         if letter == "π":
             if touches_number:
                 self._add("*", start, start)
             self._add("number", start, end, PI, "pi")
-        elif letter == "x" and self._follows_operand() and OPERAND_FOLLOWS.match(self.text, end):
+        elif letter == "x" and follows_operand and self.gap < BREAK and OPERAND_FOLLOWS.match(self.text, end):
             self._add("*", start, end)
-        elif not touches_number and self._is_plain_word(letter, start, end):
+        elif not touches_number and (
+            # A unit after a slash that is not an operator ("15 ml/g"), or an article.
+            (self.text[start - 1 : start] == "/" and not touches_token)
+            or (letter in "ai" and not TOUCHES_OPERATOR.match(self.text, max(start - 1, 0), end + 1))
+        ):
             self.gap += 1
         else:
             self._add("unknown", start, end, name=letter)
-
-    def _is_plain_word(self, letter: str, start: int, end: int) -> bool:
-        """An article, or a unit after a slash that is not an operator (`15 ml/g`)."""
-        if self.text[start - 1 : start] == "/" and not (self.tokens and self.tokens[-1].end == start):
-            return True
-        return letter in _ARTICLES and TOUCHES_OPERATOR.match(self.text, max(start - 1, 0), end + 1) is None
 
     def _symbol(self, symbol: str, start: int, end: int) -> None:
         kind = SYMBOLS.get(symbol)
         if kind == "=":
             self._add(kind, start, end)
+        elif symbol in _SIGN_PAIRS:
+            for sign in _SIGN_PAIRS[symbol]:
+                self._add(sign, start, end)
+        elif symbol == "√":
+            self._add("unknown", start, end, name="root")
         elif kind is None:
-            self._special_symbol(symbol, start, end)
+            self._vulgar_fraction(VULGAR_FRACTIONS[symbol], start, end)
         elif kind in "-+*/" and self._is_not_an_operator(kind, start, end):
             self.gap += kind == "/"
-        elif kind == ")" and self.gap and self._previous_kind() == "(":
+        elif kind == ")" and self.gap and self.tokens and self.tokens[-1].kind == "(":
             self._close_remark(end)
         elif symbol != "~":
             if kind == "(" and self._continues_word(start):
                 self._add("unknown", start, start, name=f"function-{start}")
             self._add(kind, start, end)
-
-    def _previous_kind(self) -> str:
-        return self.tokens[-1].kind if self.tokens else ""
 
     def _close_remark(self, end: int) -> None:
         """`1 (Mary) + 2` is a label; `.15(number of minutes)` multiplies by an unknown."""
@@ -322,18 +313,6 @@ class _Scan:
             self._add("unknown", bracket.start, end, name="remark")
         else:
             self.gap += bracket.gap
-
-    def _special_symbol(self, symbol: str, start: int, end: int) -> None:
-        if symbol == "\x1e":
-            self._add(")", start, end)
-            self._add(")", start, end)
-        elif symbol == "√":
-            self._add("unknown", start, end, name="root")
-        elif symbol == "\x1f":
-            self._add("/", start, end)
-            self._add("(", start, end)
-        else:
-            self._vulgar_fraction(VULGAR_FRACTIONS[symbol], start, end)
 
     def _vulgar_fraction(self, value: Ratio, start: int, end: int) -> None:
         last = self.tokens[-1] if self._previous() == "number" else None
@@ -350,8 +329,5 @@ class _Scan:
         following = self.text[end : end + 2]
         if kind in "-/" and following.isalpha() and len(following) == 2:
             return True
-        starts_line = (
-            self.gap == BREAK
-            and not self.text[max(start - _MAX_INDENT, 0) : start].rpartition("\n")[2].strip()
-        )
-        return starts_line and following[:1] == " "
+        line_start = self.text[max(start - _MAX_INDENT, 0) : start].rpartition("\n")[2]
+        return self.gap == BREAK and not line_start.strip() and following[:1] == " "

@@ -20,15 +20,11 @@ VULGAR_FRACTIONS: dict[str, Ratio] = {
     "⅘": (4, 5), "⅙": (1, 6), "⅚": (5, 6), "⅛": (1, 8), "⅜": (3, 8), "⅝": (5, 8), "⅞": (7, 8),
 }  # fmt: skip
 
-_BELOW_TWENTY = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
-    " sixteen seventeen eighteen nineteen"
-)
+_BELOW_TWENTY = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen
+    fifteen sixteen seventeen eighteen nineteen"""
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 SMALL_NUMBERS = {word: value for value, word in enumerate(_BELOW_TWENTY.split())}
-TENS = {
-    word: 10 * value
-    for value, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), start=2)
-}
+TENS = {word: 10 * value for value, word in enumerate(_TENS.split(), start=2)}
 SCALES = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9}
 NUMBER_WORDS: dict[str, Ratio] = {word: (value, 1) for word, value in (SMALL_NUMBERS | TENS | SCALES).items()}
 
