@@ -78,7 +78,7 @@ def notebook(
         str | None,
         typer.Option(metavar="SPEC", help="Package to install there, e.g. a wheel in an attached dataset."),
     ] = None,
-    goes_on_from: Annotated[
+    continue_from: Annotated[
         str | None,
         typer.Option(
             "--continue", metavar="OWNER/SLUG", help="Continue from the checkpoints of this notebook."
@@ -102,7 +102,7 @@ def notebook(
         model=model,
         data_file=data,
         package=package,
-        continues_from=goes_on_from,
+        continues_from=continue_from,
         is_smoke=smoke,
     )
     with compiling_line(err) as on_compiling:

@@ -64,19 +64,19 @@ def list_trials(sweep: Found) -> tuning_jobs.TrialList:
 
 
 @router.post("/{job_id}/start", responses=error_responses(404, 409, 501))
-def start_job(job_id: JobId, home: OpenHome) -> tuning_jobs.JobStanding:
+def start_job(job_id: JobId, home: OpenHome) -> tuning_jobs.JobStatus:
     """Start a sweep. 404 if unknown, 409 if it has started, 501 if Optuna is not installed."""
     return tuning_jobs.job_status(service.start(home, job_id))
 
 
 @router.post("/{job_id}/cancel", responses=error_responses(404, 409))
-def cancel_job(job_id: JobId, home: OpenHome) -> tuning_jobs.JobStanding:
+def cancel_job(job_id: JobId, home: OpenHome) -> tuning_jobs.JobStatus:
     """Cancel a sweep and its trials. 404 if unknown, 409 if it has ended."""
     return tuning_jobs.job_status(service.cancel(home, job_id))
 
 
 @router.post("/{job_id}/resume", responses=error_responses(404, 409, 501))
-def resume_job(job_id: JobId, home: OpenHome) -> tuning_jobs.JobStanding:
+def resume_job(job_id: JobId, home: OpenHome) -> tuning_jobs.JobStatus:
     """Resume a cancelled or failed sweep from the last checkpoints. 404 if unknown, 409 if it is running."""
     return tuning_jobs.job_status(service.resume(home, job_id))
 

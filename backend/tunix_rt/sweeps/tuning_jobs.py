@@ -149,7 +149,7 @@ class TrialList(BaseModel):
     data: tuple[TuningTrial, ...]
 
 
-class JobStanding(BaseModel):
+class JobStatus(BaseModel):
     """The response of `start`, `cancel` and `resume`."""
 
     job_id: str
@@ -175,9 +175,9 @@ class BestRecipe(BaseModel):
     recipe_yaml: str
 
 
-def job_status(sweep: Sweep) -> JobStanding:
+def job_status(sweep: Sweep) -> JobStatus:
     """The status of a sweep, and what comes next."""
-    return JobStanding(job_id=sweep.sweep_id, status=sweep.status, message=_MESSAGES[sweep.status])
+    return JobStatus(job_id=sweep.sweep_id, status=sweep.status, message=_MESSAGES[sweep.status])
 
 
 def best_of(sweep: SweepDetail) -> BestRecipe:

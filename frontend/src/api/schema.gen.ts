@@ -4611,10 +4611,10 @@ export interface components {
             dataset: components["schemas"]["BuildOutcome"] | null;
         };
         /**
-         * JobStanding
+         * JobStatus
          * @description The response of `start`, `cancel` and `resume`.
          */
-        JobStanding: {
+        JobStatus: {
             /** Job Id */
             job_id: string;
             /**
@@ -7950,7 +7950,7 @@ export type HubToken = components['schemas']['HubToken'];
 export type ImportReport = components['schemas']['ImportReport'];
 export type Importances = components['schemas']['Importances'];
 export type IngestReport = components['schemas']['IngestReport'];
-export type JobStanding = components['schemas']['JobStanding'];
+export type JobStatus = components['schemas']['JobStatus'];
 export type JsonValue = components['schemas']['JsonValue'];
 export type Judge = components['schemas']['Judge'];
 export type Judgement = components['schemas']['Judgement'];
@@ -16261,7 +16261,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["JobStanding"];
+                    "application/json": components["schemas"]["JobStatus"];
                 };
             };
             /** @description Unauthorized */
@@ -16364,7 +16364,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["JobStanding"];
+                    "application/json": components["schemas"]["JobStatus"];
                 };
             };
             /** @description Unauthorized */
@@ -16458,7 +16458,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["JobStanding"];
+                    "application/json": components["schemas"]["JobStatus"];
                 };
             };
             /** @description Unauthorized */

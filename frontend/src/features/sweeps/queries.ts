@@ -2,7 +2,7 @@ import { queryOptions } from "@tanstack/react-query";
 import { api, unwrap } from "../../api/client";
 import { isActive } from "../runs/queries";
 import type {
-  JobStanding,
+  JobStatus,
   ModelVersion,
   NewTuningJob,
   PromoteRequest,
@@ -48,7 +48,7 @@ export function createJob(job: NewTuningJob): Promise<TuningJobDetail> {
 
 export type SweepAction = "start" | "cancel" | "resume";
 
-export function performSweepAction(jobId: string, action: SweepAction): Promise<JobStanding> {
+export function performSweepAction(jobId: string, action: SweepAction): Promise<JobStatus> {
   if (action === "start") return unwrap(api.POST("/api/tuning/jobs/{job_id}/start", pathOf(jobId)));
   if (action === "cancel") return unwrap(api.POST("/api/tuning/jobs/{job_id}/cancel", pathOf(jobId)));
   return unwrap(api.POST("/api/tuning/jobs/{job_id}/resume", pathOf(jobId)));
