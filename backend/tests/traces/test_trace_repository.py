@@ -26,42 +26,42 @@ def prompts(store: Home, **criteria: object) -> list[str]:
     return [item.prompt_start for item in page.data]
 
 
-def test_a_stored_trace_comes_back_equal(store: Home) -> None:
+def test_stored_trace_round_trips(store: Home) -> None:
     trace = make_trace("Wie viel ist 2 + 3? 🦊", source="ünïcode", tags=["a"])
     stored = add_trace(TraceRepository(store.database), trace)
     assert stored.created
     assert TraceRepository(store.database).get(stored.id).trace() == trace
 
 
-def test_times_are_aware_and_in_utc(store: Home) -> None:
+def test_created_at_is_utc(store: Home) -> None:
     stored = add_trace(TraceRepository(store.database), make_trace())
     assert stored.created_at.utcoffset() == timedelta(0)
     assert abs(datetime.now(UTC) - stored.created_at) < timedelta(minutes=1)
 
 
-def test_the_same_trace_is_kept_once(store: Home) -> None:
+def test_add_is_idempotent(store: Home) -> None:
     add_trace(TraceRepository(store.database), make_trace())
     assert not add_trace(TraceRepository(store.database), make_trace()).created
     assert len(prompts(store)) == 1
 
 
-def test_duplicates_within_a_batch_are_kept_once(store: Home) -> None:
+def test_batch_stores_duplicates_once(store: Home) -> None:
     result = TraceRepository(store.database).add_many([make_item("a"), make_item("a"), make_item("b")])
     assert (result.num_added, result.num_present) == (2, 1)
 
 
-def test_an_unknown_id_is_not_found(store: Home) -> None:
+def test_unknown_id_raises_not_found(store: Home) -> None:
     with pytest.raises(NotFoundError, match="traces list"):
         TraceRepository(store.database).get(uuid4())
 
 
-def test_the_newest_trace_is_listed_first(store: Home) -> None:
+def test_newest_trace_is_listed_first(store: Home) -> None:
     for prompt in ("first", "second", "third"):
         add_trace(TraceRepository(store.database), make_trace(prompt))
     assert prompts(store) == ["third", "second", "first"]
 
 
-def test_pages_cover_everything_once(store: Home) -> None:
+def test_pages_cover_all_traces_once(store: Home) -> None:
     TraceRepository(store.database).add_many([make_item(f"question {n}") for n in range(25)])
     pages = [
         TraceRepository(store.database).list(TraceFilter(), limit=10, offset=offset) for offset in (0, 10, 20)
@@ -72,7 +72,7 @@ def test_pages_cover_everything_once(store: Home) -> None:
 
 
 @pytest.mark.parametrize("criteria", [TraceFilter(), TraceFilter(source="a")])
-def test_a_page_from_either_end_is_the_same_slice(store: Home, criteria: TraceFilter) -> None:
+def test_pages_are_slices_of_list(store: Home, criteria: TraceFilter) -> None:
     TraceRepository(store.database).add_many([make_item(f"question {n}", source="a") for n in range(25)])
     everything = [
         item.id for item in TraceRepository(store.database).list(criteria, limit=100, offset=0).data
@@ -83,7 +83,7 @@ def test_a_page_from_either_end_is_the_same_slice(store: Home, criteria: TraceFi
             assert [item.id for item in page.data] == everything[offset : offset + limit]
 
 
-def test_filters_by_source_meta_and_tags_must_all_hold(store: Home) -> None:
+def test_filters_must_all_match(store: Home) -> None:
     TraceRepository(store.database).add_many(
         [
             make_item("one", source="a", level=1, tags=["x", "y"]),
@@ -110,33 +110,33 @@ def test_filters_by_source_meta_and_tags_must_all_hold(store: Home) -> None:
         ("'; drop table traces; --", []),
     ],
 )
-def test_search_finds_traces_with_all_words(store: Home, query: str, expected: list[str]) -> None:
+def test_search_requires_all_words(store: Home, query: str, expected: list[str]) -> None:
     TraceRepository(store.database).add_many(
         [make_item("Tom's apples"), make_item("Die Größe"), make_item("pay 7.25 now")]
     )
     assert prompts(store, query=query) == expected
 
 
-def test_search_reads_steps_and_answer_too(store: Home) -> None:
+def test_search_covers_steps_and_answer(store: Home) -> None:
     add_trace(
         TraceRepository(store.database), make_trace("q", steps=["carry the zebra"], final_answer="quagga")
     )
     assert prompts(store, query="zebra quagga") == ["q"]
 
 
-def test_search_and_labels_combine(store: Home) -> None:
+def test_search_combines_with_labels(store: Home) -> None:
     TraceRepository(store.database).add_many(
         [make_item("red fox", source="a"), make_item("red hen", source="b")]
     )
     assert prompts(store, query="red", source="b") == ["red hen"]
 
 
-def test_a_search_without_words_says_so(store: Home) -> None:
+def test_search_without_words_is_rejected(store: Home) -> None:
     with pytest.raises(InvalidInputError, match="no word"):
         prompts(store, query="?!")
 
 
-def test_a_trace_never_linted_passes_no_lint_filter_and_is_counted(store: Home) -> None:
+def test_lint_filters_exclude_unscored_traces(store: Home) -> None:
     TraceRepository(store.database).add_many(
         [make_item("judged", source="a"), make_item("unjudged", source="a")]
     )
@@ -154,7 +154,7 @@ def test_a_trace_never_linted_passes_no_lint_filter_and_is_counted(store: Home) 
         assert page.num_unscored == 1
 
 
-def test_scores_bound_the_list_on_both_sides(store: Home) -> None:
+def test_score_bounds_filter_list(store: Home) -> None:
     items = [make_item(f"s{n}") for n in range(5)]
     TraceRepository(store.database).add_many(items)
     TraceRepository(store.database).save_reports(
@@ -163,7 +163,7 @@ def test_scores_bound_the_list_on_both_sides(store: Home) -> None:
     assert sorted(prompts(store, min_score=25, max_score=75)) == ["s1", "s2", "s3"]
 
 
-def test_a_new_report_takes_the_place_of_the_old_one(store: Home) -> None:
+def test_new_report_replaces_old(store: Home) -> None:
     stored = add_trace(TraceRepository(store.database), make_trace())
     TraceRepository(store.database).save_reports([(stored.id, report(10.0, "arithmetic-wrong"))])
     TraceRepository(store.database).save_reports([(stored.id, report(80.0, "step-repeated"))])
@@ -172,7 +172,7 @@ def test_a_new_report_takes_the_place_of_the_old_one(store: Home) -> None:
     assert TraceRepository(store.database).get_report(stored.id) == report(80.0, "step-repeated")
 
 
-def test_a_deleted_trace_is_gone_from_every_index(store: Home) -> None:
+def test_delete_clears_every_index(store: Home) -> None:
     stored = add_trace(TraceRepository(store.database), make_trace("the okapi", source="zoo"))
     TraceRepository(store.database).save_reports([(stored.id, report(50.0, "step-repeated"))])
     TraceRepository(store.database).delete(stored.id)
@@ -183,7 +183,7 @@ def test_a_deleted_trace_is_gone_from_every_index(store: Home) -> None:
         TraceRepository(store.database).delete(uuid4())
 
 
-def test_selected_traces_stream_in_the_order_of_ids(store: Home) -> None:
+def test_selected_traces_stream_by_id(store: Home) -> None:
     items = [make_item(f"question {n}", source="a" if n % 2 else "b") for n in range(1201)]
     TraceRepository(store.database).add_many(items)
     selected = list(TraceRepository(store.database).iter_selected(TraceFilter(source="a")))
@@ -194,7 +194,7 @@ def test_selected_traces_stream_in_the_order_of_ids(store: Home) -> None:
     }
 
 
-def test_many_writers_of_the_same_traces_do_not_lose_or_double_any(store: Home) -> None:
+def test_concurrent_writers_store_each_trace_once(store: Home) -> None:
     items = [make_item(f"question {n}") for n in range(200)]
     orders = [items, items[::-1], items[50:] + items[:50], items[::2] + items[1::2]]
     with ThreadPoolExecutor(4) as pool:
@@ -203,7 +203,7 @@ def test_many_writers_of_the_same_traces_do_not_lose_or_double_any(store: Home) 
     assert TraceRepository(store.database).list(TraceFilter(), limit=1, offset=0).total == 200
 
 
-def test_meta_values_of_any_length_can_be_filtered_by(store: Home) -> None:
+def test_long_meta_values_can_be_filtered(store: Home) -> None:
     add_trace(TraceRepository(store.database), make_trace("q", source="x" * 5000))
     assert prompts(store, source="x" * 5000) == ["q"]
     assert prompts(store, source="x" * 4999) == []

@@ -6,7 +6,7 @@ from typing import Any
 from fastapi.testclient import TestClient
 from support.http import body, error_of
 
-NOBODY = "01234567-89ab-8def-8123-456789abcdef"
+UNKNOWN_ID = "01234567-89ab-8def-8123-456789abcdef"
 STEPS = ["2 + 3 = 6", "6 is the sum.", "Done."]
 
 
@@ -20,7 +20,7 @@ def review(client: TestClient, key: str, *steps: tuple[int, str] | tuple[int, st
     return client.post(f"/api/traces/{key}/revisions", json={"steps": judged, **rest})
 
 
-def repaired(client: TestClient, key: str) -> str:
+def repair(client: TestClient, key: str) -> str:
     edits = [(0, "edited", "2 + 3 = 5"), (1, "rejected"), (2, "accepted")]
     answer = review(client, key, *edits)  # type: ignore[arg-type]
     assert answer.status_code == 201, answer.text
@@ -33,9 +33,9 @@ def lines(client: TestClient, name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in answer.text.splitlines()]
 
 
-def test_a_repair_is_a_trace_of_its_own_that_knows_where_it_comes_from(client: TestClient) -> None:
+def test_revision_records_its_origin(client: TestClient) -> None:
     key = create(client)
-    child = client.get(f"/api/traces/{repaired(client, key)}").json()
+    child = client.get(f"/api/traces/{repair(client, key)}").json()
     assert [step["content"] for step in child["payload"]["steps"]] == ["2 + 3 = 5", "Done."]
     assert child["payload"]["meta"] == {
         "source": "books",
@@ -49,16 +49,16 @@ def test_a_repair_is_a_trace_of_its_own_that_knows_where_it_comes_from(client: T
     assert [step["content"] for step in original["steps"]] == STEPS
 
 
-def test_the_same_review_is_kept_once(client: TestClient) -> None:
+def test_review_is_idempotent(client: TestClient) -> None:
     key = create(client)
     first, again = (review(client, key, (2, "accepted")) for _ in range(2))
     assert (first.status_code, again.status_code) == (201, 200)
     assert first.json() == again.json() | {"created": True}
 
 
-def test_every_version_is_listed_from_any_of_them(client: TestClient) -> None:
+def test_revisions_are_listed_from_any_version(client: TestClient) -> None:
     key = create(client)
-    second = repaired(client, key)
+    second = repair(client, key)
     third = review(client, second, (0, "accepted"), final_answer="5 apples").json()["id"]
     listed = [client.get(f"/api/traces/{one}/revisions").json()["data"] for one in (key, second, third)]
     assert listed[0] == listed[1] == listed[2]
@@ -73,9 +73,9 @@ def test_every_version_is_listed_from_any_of_them(client: TestClient) -> None:
     assert [item["id"] for item in left] == [third, second]
 
 
-def test_a_review_is_exported_as_a_preference_and_as_step_labels(client: TestClient) -> None:
+def test_review_exports_preference_and_step_labels(client: TestClient) -> None:
     key = create(client)
-    child = repaired(client, key)
+    child = repair(client, key)
     [pair] = lines(client, "preferences")
     assert (pair["chosen_id"], pair["rejected_id"]) == (child, key)
     assert "2 + 3 = 5" in pair["chosen"]
@@ -85,7 +85,7 @@ def test_a_review_is_exported_as_a_preference_and_as_step_labels(client: TestCli
     assert labels["labels"] == [False, False, True]
 
 
-def test_what_was_not_judged_or_not_repaired_is_not_exported(client: TestClient) -> None:
+def test_export_omits_unjudged_and_unrepaired(client: TestClient) -> None:
     key = create(client)
     review(client, key, (0, "accepted"), (2, "accepted"))
     assert lines(client, "preferences") == []
@@ -94,7 +94,7 @@ def test_what_was_not_judged_or_not_repaired_is_not_exported(client: TestClient)
     assert lines(client, "step-labels") == []
 
 
-def test_a_review_that_makes_no_sense_is_refused_with_the_way_out(client: TestClient) -> None:
+def test_invalid_review_is_rejected(client: TestClient) -> None:
     key = create(client)
     everything = [(i, "rejected") for i in range(3)]
     assert "Every step" in error_of(review(client, key, *everything), 422)["detail"]
@@ -103,24 +103,24 @@ def test_a_review_that_makes_no_sense_is_refused_with_the_way_out(client: TestCl
     assert "needs `content`" in error_of(review(client, key, (0, "edited")), 422)["detail"]
     assert "two verdicts" in error_of(review(client, key, (0, "accepted"), (0, "rejected")), 422)["detail"]
     assert "empty" in error_of(review(client, key), 422)["detail"]
-    error_of(review(client, NOBODY, (0, "accepted")), 404)
-    error_of(client.get(f"/api/traces/{NOBODY}/revisions"), 404)
+    error_of(review(client, UNKNOWN_ID, (0, "accepted")), 404)
+    error_of(client.get(f"/api/traces/{UNKNOWN_ID}/revisions"), 404)
 
 
-def test_a_key_of_the_users_own_is_no_lineage(client: TestClient) -> None:
+def test_user_meta_key_is_not_lineage(client: TestClient) -> None:
     sent = body("What is 2 + 3?", revision_of="my notebook")
     key = client.post("/api/traces", json=sent).json()["id"]
     [only] = client.get(f"/api/traces/{key}/revisions").json()["data"]
     assert only["revision_of"] is None
 
 
-def test_every_finding_is_explained(client: TestClient) -> None:
+def test_every_lint_code_has_meaning(client: TestClient) -> None:
     codes = client.get("/api/traces/lint/codes").json()["data"]
     assert {"code": "answer-mismatch", "severity": "error"}.items() <= codes[1].items()
     assert all(code["meaning"].endswith(".") for code in codes)
 
 
-def test_a_list_is_sorted_by_age_or_by_score(client: TestClient) -> None:
+def test_list_sorts_by_age_or_score(client: TestClient) -> None:
     def listed(order: str, **filters: str) -> list[str]:
         answer = client.get("/api/traces", params={"order": order, **filters}).json()
         return [item["prompt_start"] for item in answer["data"]]
