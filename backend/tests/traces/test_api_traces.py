@@ -1,4 +1,4 @@
-"""Every trace route, on both databases."""
+"""The trace routes; every test runs on both databases."""
 
 from typing import Any
 
@@ -32,10 +32,10 @@ def test_create_is_idempotent(client: TestClient) -> None:
 
 def test_payload_round_trips_unchanged(client: TestClient) -> None:
     sent = body("Wie viel ist 2 + 3? 🧮", source="books", tags=["a", "b"], nested={"deep": [1, 2.5, None]})
-    key = client.post("/api/traces", json=sent).json()["id"]
-    detail = client.get(f"/api/traces/{key}").json()
+    trace_id = client.post("/api/traces", json=sent).json()["id"]
+    detail = client.get(f"/api/traces/{trace_id}").json()
     assert detail["payload"] == sent
-    assert (detail["id"], detail["score"], detail["lint_codes"]) == (key, None, [])
+    assert (detail["id"], detail["score"], detail["lint_codes"]) == (trace_id, None, [])
     assert detail["created_at"].endswith(("Z", "+00:00"))
 
 
@@ -61,11 +61,11 @@ INVALID_FIELDS = {
 
 
 def test_invalid_trace_rejects_whole_batch(client: TestClient) -> None:
-    for place, bad in INVALID_FIELDS.items():
+    for location, field in INVALID_FIELDS.items():
         batch = [body(f"number {n}") for n in range(10)]
-        batch[7] |= bad
+        batch[7] |= field
         error = error_of(client.post("/api/traces/batch", json=batch), 422)
-        assert place in error["detail"]
+        assert location in error["detail"]
     assert list_prompts(client) == []
 
 
@@ -97,9 +97,9 @@ def test_filters_select_matching_traces(client: TestClient) -> None:
 
 def test_filters_use_stored_score(client: TestClient) -> None:
     right, wrong = create(client, "2 + 3, right?"), create(client, "2 + 3, wrong?", steps=WRONG_STEPS)
-    unjudged = client.get("/api/traces", params={"min_score": 0}).json()
-    assert (unjudged["data"], unjudged["num_unscored"]) == ([], 2)
-    scores = {key: client.post(f"/api/traces/{key}/score").json() for key in (right, wrong)}
+    unscored = client.get("/api/traces", params={"min_score": 0}).json()
+    assert (unscored["data"], unscored["num_unscored"]) == ([], 2)
+    scores = {trace_id: client.post(f"/api/traces/{trace_id}/score").json() for trace_id in (right, wrong)}
     assert scores[wrong]["score"] < scores[right]["score"] == 100
     assert list_prompts(client, code="arithmetic-wrong") == ["2 + 3, wrong?"]
     assert list_prompts(client, without_code="arithmetic-wrong") == ["2 + 3, right?"]
@@ -111,15 +111,15 @@ def test_filters_use_stored_score(client: TestClient) -> None:
 
 
 def test_score_is_stored_with_findings(client: TestClient) -> None:
-    key = create(client, "wrong", steps=WRONG_STEPS)
-    missing = error_of(client.get(f"/api/traces/{key}/report"), 404)
+    trace_id = create(client, "wrong", steps=WRONG_STEPS)
+    missing = error_of(client.get(f"/api/traces/{trace_id}/report"), 404)
     assert "never linted" in missing["detail"]
-    scored = client.post(f"/api/traces/{key}/score", json={"criteria": "baseline"})
+    scored = client.post(f"/api/traces/{trace_id}/score", json={"criteria": "baseline"})
     assert (scored.status_code, scored.json()["criteria"]) == (201, "baseline")
-    assert client.get(f"/api/traces/{key}/report").json() == scored.json()["details"]
+    assert client.get(f"/api/traces/{trace_id}/report").json() == scored.json()["details"]
     finding = scored.json()["details"]["findings"][0]
     assert (finding["code"], finding["step"], finding["expected"]) == ("arithmetic-wrong", 0, "5")
-    error_of(client.post(f"/api/traces/{key}/score", json={"criteria": "length"}), 422)
+    error_of(client.post(f"/api/traces/{trace_id}/score", json={"criteria": "length"}), 422)
 
 
 def test_lint_stores_nothing(client: TestClient) -> None:
@@ -177,15 +177,15 @@ def test_compare_aligns_steps(client: TestClient) -> None:
 
 
 def test_delete_removes_trace_everywhere(client: TestClient) -> None:
-    key = create(client, "apples", source="books")
-    client.post(f"/api/traces/{key}/score")
-    gone = client.delete(f"/api/traces/{key}")
-    assert (gone.status_code, gone.content) == (204, b"")
-    for found in ({}, {"query": "apples"}, {"source": "books"}, {"min_score": 0}):
-        assert list_prompts(client, **found) == []
-    error_of(client.get(f"/api/traces/{key}/report"), 404)
-    assert create(client, "apples", source="books") == key
-    assert client.get(f"/api/traces/{key}").json()["score"] is None
+    trace_id = create(client, "apples", source="books")
+    client.post(f"/api/traces/{trace_id}/score")
+    response = client.delete(f"/api/traces/{trace_id}")
+    assert (response.status_code, response.content) == (204, b"")
+    for filters in ({}, {"query": "apples"}, {"source": "books"}, {"min_score": 0}):
+        assert list_prompts(client, **filters) == []
+    error_of(client.get(f"/api/traces/{trace_id}/report"), 404)
+    assert create(client, "apples", source="books") == trace_id
+    assert client.get(f"/api/traces/{trace_id}").json()["score"] is None
 
 
 def test_unknown_trace_returns_404(client: TestClient) -> None:
@@ -195,7 +195,34 @@ def test_unknown_trace_returns_404(client: TestClient) -> None:
 
 
 def test_malformed_trace_id_is_rejected(client: TestClient) -> None:
-    for key in ("not-a-uuid", "0", "a%00b", "%ff", "é"):
-        error_of(client.get(f"/api/traces/{key}/report"), 422)
-    for key in ("..", "%2e%2e%2fetc", "a/b"):
-        error_of(client.get(f"/api/traces/{key}/report"), 404)
+    for trace_id in ("not-a-uuid", "0", "a%00b", "%ff", "é"):
+        error_of(client.get(f"/api/traces/{trace_id}/report"), 422)
+    for trace_id in ("..", "%2e%2e%2fetc", "a/b"):
+        error_of(client.get(f"/api/traces/{trace_id}/report"), 404)
+
+
+def test_every_lint_code_has_meaning(client: TestClient) -> None:
+    codes = client.get("/api/traces/lint/codes").json()["data"]
+    assert {"code": "answer-mismatch", "severity": "error"}.items() <= codes[1].items()
+    assert all(code["meaning"].endswith(".") for code in codes)
+
+
+def test_list_sorts_by_age_or_score(client: TestClient) -> None:
+    for prompt, steps in {"right apples": ["2 + 3 = 5"], "wrong apples": ["2 + 3 = 6"]}.items():
+        client.post("/api/traces", json=body(prompt, steps=steps))
+    assert client.post("/api/traces/score").json() == {"num_scored": 2}
+    assert client.post("/api/traces/score").json() == {"num_scored": 0}
+    client.post("/api/traces", json=body("unscored apples"))
+    assert list_prompts(client, order="newest") == ["unscored apples", "wrong apples", "right apples"]
+    assert list_prompts(client, order="oldest") == ["right apples", "wrong apples", "unscored apples"]
+    assert (
+        list_prompts(client, order="best")
+        == list_prompts(client, order="best", query="apples")
+        == ["right apples", "wrong apples", "unscored apples"]
+    )
+    assert list_prompts(client, order="worst", query="apples") == [
+        "wrong apples",
+        "right apples",
+        "unscored apples",
+    ]
+    assert list_prompts(client, order="worst", query="apples", max_score="99") == ["wrong apples"]

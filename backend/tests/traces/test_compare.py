@@ -3,7 +3,7 @@ from support.builders import make_trace
 from tunix_rt.traces.service import align_steps, compare_traces
 
 
-def kinds(base: list[str], other: list[str]) -> list[str]:
+def step_kinds(base: list[str], other: list[str]) -> list[str]:
     lines = align_steps(make_trace(steps=base).steps, make_trace(steps=other).steps)
     return [line.kind for line in lines]
 
@@ -18,7 +18,7 @@ def test_equal_traces_have_no_difference() -> None:
 def test_inserted_step_keeps_rest_aligned() -> None:
     base = ["add 2 and 3", "the sum is 5", "check: 5 - 3 = 2"]
     other = ["add 2 and 3", "carry nothing over", "the sum is 5", "check: 5 - 3 = 2"]
-    assert kinds(base, other) == ["same", "added", "same", "same"]
+    assert step_kinds(base, other) == ["same", "added", "same", "same"]
 
 
 def test_reworded_step_pairs_with_original() -> None:

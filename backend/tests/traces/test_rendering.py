@@ -1,4 +1,4 @@
-"""How a trace becomes the text that a model learns, and back."""
+"""Rendering a trace as a completion, and parsing it back."""
 
 import pytest
 from hypothesis import given, settings
@@ -26,6 +26,10 @@ single_line = (
 traces = st.builds(
     trace_from_text_steps, single_line, st.lists(single_line, min_size=1, max_size=4), single_line
 )
+
+
+def step_contents(trace: Trace) -> list[str]:
+    return [step.content for step in trace.steps]
 
 
 @pytest.mark.parametrize("style", MARKUP_STYLES)
@@ -59,10 +63,6 @@ def test_rendering_round_trips_or_raises(style: MarkupStyle, trace: Trace) -> No
     parsed = parse_completion(completion.text, style)
     assert parsed.answer == trace.final_answer
     assert list(parsed.steps) == step_contents(trace)
-
-
-def step_contents(trace: Trace) -> list[str]:
-    return [step.content for step in trace.steps]
 
 
 @pytest.mark.parametrize(

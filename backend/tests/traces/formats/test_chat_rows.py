@@ -12,7 +12,7 @@ SYSTEM = {"role": "system", "content": "Be brief."}
 
 
 def read(row: dict[str, Any]) -> Trace:
-    """The trace of a row in the format that its keys show."""
+    """Read a row in the format detected from its keys."""
     return read_row(row, RowOptions(row_format=detect_format(row)))
 
 

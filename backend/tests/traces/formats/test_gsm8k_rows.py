@@ -1,4 +1,4 @@
-"""GSM8K rows become traces, and bad rows say why they do not."""
+"""Conversion of GSM8K rows to traces."""
 
 from typing import Any
 

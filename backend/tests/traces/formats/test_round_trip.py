@@ -23,7 +23,7 @@ from tunix_rt.traces.types import (
     trace_id,
 )
 
-# Hypothesis also draws strings that stand in the code: the markup itself is refused, and tested elsewhere.
+# Hypothesis also draws string literals of the tested code. Rendering rejects markup (see test_rendering.py).
 text = st.text(
     alphabet=st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1
 ).filter(lambda value: not any(reserved_markup_in(value, style) for style in MARKUP_STYLES))

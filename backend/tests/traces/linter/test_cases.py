@@ -1,4 +1,4 @@
-"""Reviewed texts and traces, and what the linter must say about each."""
+"""The findings of the linter for reviewed texts and traces."""
 
 import json
 from pathlib import Path
@@ -39,5 +39,6 @@ def test_traces_match_reviewed_cases(case: dict[str, Any]) -> None:
 
 
 def test_reviewed_traces_cover_every_code() -> None:
+    """test_lint_trace.py generates the texts of the two exceptions."""
     covered = {code.partition(":")[2] for case in CASES["traces"] for code in case["codes"]}
     assert set(CODES) - covered == {"reasoning-gibberish", "too-long-to-check"}

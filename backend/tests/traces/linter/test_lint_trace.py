@@ -1,4 +1,4 @@
-"""The score and the findings of whole traces."""
+"""Scores and findings of whole traces."""
 
 import random
 import re
@@ -9,16 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from tunix_rt.traces.linter.findings import CODES, LINTER_VERSION
+from tunix_rt.traces.linter.findings import CODES, LINTER_VERSION, LintReport
 from tunix_rt.traces.linter.linter import lint_trace
-from tunix_rt.traces.types import MAX_STEP_CHARS, MAX_STEPS, trace_from_text_steps
+from tunix_rt.traces.types import MAX_STEP_CHARS, MAX_STEPS, Trace, trace_from_text_steps
 
 REPOSITORY = Path(__file__).parents[4]
 PROMPT = "A baker fills 12 boxes with 8 rolls each and sells 30 rolls. How many rolls are left?"
 STEPS = ["The boxes hold 12 * 8 = 96 rolls.", "After the sale 96 - 30 = 66 rolls are left."]
 WORDS = "window purple marble thunder candle forest velvet anchor lantern pepper saddle meadow copper".split()
-
-
 LOREM = (
     "Lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do eiusmod tempor incididunt ut labore et "
     "dolore magna aliqua. Ut enim ad minim veniam, quis nostrud exercitation ullamco laboris nisi."
@@ -43,7 +41,7 @@ GIBBERISH = {
     "random characters": _ten_steps(
         lambda rng: "".join(rng.choices(string.ascii_letters + "0123456789+/=", k=500))
     ),
-    "one letter a step": [letter * 500 for letter in "abcdefghij"],
+    "one letter per step": [letter * 500 for letter in "abcdefghij"],
     "one letter": ["a" * 500] * 10,
     "one word": ["blah " * 100] * 10,
     "keyboard rows": ["asdf jkl qwerty uiop " * 20] * 10,
@@ -110,7 +108,7 @@ def test_expected_percentage_has_percent_sign() -> None:
     assert lint_trace(trace).findings[0].expected == "80%"
 
 
-# Seconds of CPU far above what any of these takes on a busy machine, and far below a runaway expression.
+# Far above the CPU time of these cases on a busy machine, and far below catastrophic backtracking.
 MAX_CPU_S = 60
 
 HOSTILE = {
@@ -134,36 +132,35 @@ HOSTILE = {
 }
 
 
+def lint_in_time(trace: Trace) -> LintReport:
+    start = time.process_time()
+    report = lint_trace(trace)
+    assert time.process_time() - start < MAX_CPU_S
+    return report
+
+
 @pytest.mark.parametrize("seed_text", HOSTILE.values(), ids=HOSTILE)
 def test_longest_hostile_step_does_not_hang(seed_text: str) -> None:
     step = (seed_text * MAX_STEP_CHARS)[:MAX_STEP_CHARS]
-    start = time.process_time()
-    lint_trace(trace_from_text_steps(PROMPT, [step], "66"))
-    assert time.process_time() - start < MAX_CPU_S
+    lint_in_time(trace_from_text_steps(PROMPT, [step], "66"))
 
 
 def test_number_findings_are_capped() -> None:
     step = " ".join(str(n * n + 7) for n in range(500, 3500))[:MAX_STEP_CHARS]
-    start = time.process_time()
-    report = lint_trace(trace_from_text_steps(PROMPT, [step], step))
-    assert time.process_time() - start < MAX_CPU_S
+    report = lint_in_time(trace_from_text_steps(PROMPT, [step], step))
     assert 10 < sum(finding.code == "number-from-nowhere" for finding in report.findings) <= 50
 
 
 def test_many_verification_steps_do_not_hang() -> None:
     claims = [" and ".join(f"{n} + {i} = {n + i}" for n in range(60)) for i in range(100)]
-    start = time.process_time()
-    lint_trace(trace_from_text_steps(PROMPT, [f"Check: {text}" for text in claims], "66"))
-    assert time.process_time() - start < MAX_CPU_S
+    lint_in_time(trace_from_text_steps(PROMPT, [f"Check: {text}" for text in claims], "66"))
 
 
 @pytest.mark.parametrize("seed_text", ["1+1=2 and ", "lorem ipsum ", "1+"])
 def test_largest_trace_reports_unchecked_text(seed_text: str) -> None:
     step = (seed_text * MAX_STEP_CHARS)[: MAX_STEP_CHARS - 5]
     trace = trace_from_text_steps(PROMPT, [f"{i:04} {step}" for i in range(MAX_STEPS)], "66")
-    start = time.process_time()
-    report = lint_trace(trace)
-    assert time.process_time() - start < MAX_CPU_S
+    report = lint_in_time(trace)
     assert any(finding.code == "too-long-to-check" for finding in report.findings)
 
 

@@ -1,4 +1,4 @@
-"""Properties that hold for every text, and for every generated equation."""
+"""Properties of the linter for arbitrary texts and generated equations."""
 
 from fractions import Fraction
 
@@ -74,8 +74,8 @@ def test_wrong_equation_reports_expected_result(equation: tuple[str, Fraction], 
 
 @given(numerator=st.integers(-(10**9), 10**9), denominator=st.integers(1, 10**4))
 def test_number_text_round_trips(numerator: int, denominator: int) -> None:
-    written = as_text((numerator, denominator))
-    assert reduced(evaluate(tokenise(written)) or (0, 0)) == reduced((numerator, denominator))
+    text = as_text((numerator, denominator))
+    assert reduced(evaluate(tokenise(text)) or (0, 0)) == reduced((numerator, denominator))
 
 
 @given(text=st.text(alphabet=NOTATION, max_size=300))
