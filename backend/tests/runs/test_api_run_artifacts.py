@@ -51,9 +51,7 @@ def download(client: TestClient, path: str, **headers: str) -> httpx.Response:
     return client.get(f"{RUN}/artifacts/{quote(path, safe='')}/download", headers=named)
 
 
-def test_files_in_every_folder_are_listed_with_the_hashes_of_the_manifest(
-    client: TestClient, run_dir: RunDir
-) -> None:
+def test_artifacts_include_manifest_hashes(client: TestClient, run_dir: RunDir) -> None:
     (run_dir.checkpoints / "20").mkdir(parents=True)
     (run_dir.checkpoints / "20" / "state.pt").write_bytes(b"12345")
     (run_dir.path / ".lock").touch()
@@ -72,13 +70,13 @@ def test_files_in_every_folder_are_listed_with_the_hashes_of_the_manifest(
     assert weights["sha256"] == run_dir.file_hashes()["model/model.safetensors"]
 
 
-def test_a_run_that_waits_has_no_files_and_no_metrics(client: TestClient, store: Home) -> None:
+def test_queued_run_has_no_output_files(client: TestClient, store: Home) -> None:
     queued(store)
     assert client.get(f"{RUN}/artifacts").json() == {"run_id": "run-1", "artifacts": [], "total_bytes": 0}
     assert client.get(f"{RUN}/metrics").json() == []
 
 
-def test_metrics_are_the_lines_of_the_file_without_a_torn_one(client: TestClient, store: Home) -> None:
+def test_metrics_skip_torn_last_line(client: TestClient, store: Home) -> None:
     run = WrittenRun(store)
     for step in range(1, 4):
         run.log_step(step)
@@ -95,7 +93,7 @@ def test_metrics_are_the_lines_of_the_file_without_a_torn_one(client: TestClient
 
 
 @on_sqlite
-def test_a_file_is_sent_whole_or_in_the_range_that_is_asked_for(client: TestClient, run_dir: RunDir) -> None:
+def test_download_supports_byte_ranges(client: TestClient, run_dir: RunDir) -> None:
     content = bytes(range(256)) * 4096
     (run_dir.model / "weights.bin").write_bytes(content)
     whole = download(client, "model/weights.bin")
@@ -111,7 +109,7 @@ def test_a_file_is_sent_whole_or_in_the_range_that_is_asked_for(client: TestClie
 
 
 @on_sqlite
-def test_a_range_behind_the_end_is_refused_with_the_size(client: TestClient, run_dir: RunDir) -> None:
+def test_range_past_end_returns_416(client: TestClient, run_dir: RunDir) -> None:
     (run_dir.path / "notes.txt").write_text("12345")
     refused = download(client, "notes.txt", Range="bytes=5-")
     assert "5 bytes" in error_of(refused, 416)["detail"]
@@ -119,7 +117,7 @@ def test_a_range_behind_the_end_is_refused_with_the_size(client: TestClient, run
 
 
 @on_sqlite
-def test_a_client_that_has_the_file_is_told_so(client: TestClient, run_dir: RunDir) -> None:
+def test_matching_etag_returns_304(client: TestClient, run_dir: RunDir) -> None:
     tag = download(client, "run_manifest.json").headers["etag"]
     again = download(client, "run_manifest.json", If_None_Match=tag)
     assert (again.status_code, again.content) == (304, b"")
@@ -128,7 +126,7 @@ def test_a_client_that_has_the_file_is_told_so(client: TestClient, run_dir: RunD
 
 
 @on_sqlite
-def test_a_head_request_tells_of_the_file_without_sending_it(client: TestClient, run_dir: RunDir) -> None:
+def test_head_returns_headers_only(client: TestClient, run_dir: RunDir) -> None:
     (run_dir.path / "ünï code.txt").write_text("12345")
     answer = client.head(f"{RUN}/artifacts/{quote('ünï code.txt')}/download")
     assert (answer.status_code, answer.content) == (200, b"")
@@ -137,7 +135,7 @@ def test_a_head_request_tells_of_the_file_without_sending_it(client: TestClient,
 
 
 @on_sqlite
-def test_what_is_not_a_file_of_the_run_does_not_exist(client: TestClient, run_dir: RunDir) -> None:
+def test_invalid_artifact_paths_return_404(client: TestClient, run_dir: RunDir) -> None:
     outside = run_dir.path.with_name("run-2")
     outside.mkdir()
     (outside / "secret.txt").write_text("secret")
@@ -154,13 +152,13 @@ def test_what_is_not_a_file_of_the_run_does_not_exist(client: TestClient, run_di
 
 
 @on_sqlite
-def test_a_link_that_stays_inside_is_followed(client: TestClient, run_dir: RunDir) -> None:
+def test_internal_symlink_is_followed(client: TestClient, run_dir: RunDir) -> None:
     (run_dir.path / "latest").symlink_to("model/model.safetensors")
     assert download(client, "latest").content == b"not really weights"
 
 
 @on_sqlite
-def test_a_home_behind_a_link_is_the_same_home(client: TestClient, store: Home, tmp_path: Path) -> None:
+def test_symlinked_run_dir_is_served(client: TestClient, store: Home, tmp_path: Path) -> None:
     queued(store)
     elsewhere = finished_run(tmp_path / "large-disk" / "run-1")
     store.settings.runs_dir.mkdir()
@@ -169,7 +167,7 @@ def test_a_home_behind_a_link_is_the_same_home(client: TestClient, store: Home, 
 
 
 @on_sqlite
-def test_a_large_file_is_sent_in_constant_memory(settings: Settings, store: Home, run_dir: RunDir) -> None:
+def test_large_download_uses_constant_memory(settings: Settings, store: Home, run_dir: RunDir) -> None:
     size = 250 * 1024 * 1024
     with (run_dir.path / "large.bin").open("wb") as file:
         os.truncate(file.fileno(), size)  # no room on the disk is needed for zeros

@@ -42,7 +42,7 @@ def view(client: TestClient, url: str, **request: dict[str, str]) -> Viewer:
     return viewer
 
 
-def test_the_log_of_a_run_is_streamed_and_ends(client: TestClient, run: WrittenRun) -> None:
+def test_log_stream_ends_with_status(client: TestClient, run: WrittenRun) -> None:
     run.print("one\ntwo\n")
     run.finish()
     viewer = view(client, LOGS)
@@ -50,9 +50,7 @@ def test_the_log_of_a_run_is_streamed_and_ends(client: TestClient, run: WrittenR
     assert viewer.kinds == ["log", "status"]
 
 
-def test_a_client_that_comes_back_names_its_place_in_query_or_header(
-    client: TestClient, run: WrittenRun
-) -> None:
+def test_log_stream_resumes_from_position(client: TestClient, run: WrittenRun) -> None:
     run.print("one\ntwo\n")
     run.finish()
     assert view(client, LOGS, params={"since_seq": "4"}).log == "two\n"
@@ -61,7 +59,7 @@ def test_a_client_that_comes_back_names_its_place_in_query_or_header(
     assert view(client, LOGS, params={"since_seq": "4"}, headers={"Last-Event-ID": "8"}).log == ""
 
 
-def test_everything_of_a_run_is_streamed_and_ends(client: TestClient, run: WrittenRun) -> None:
+def test_run_stream_carries_every_source(client: TestClient, run: WrittenRun) -> None:
     run.event("started", "on a CPU")
     run.log_step(1)
     run.print("step 1\n")
@@ -74,13 +72,13 @@ def test_everything_of_a_run_is_streamed_and_ends(client: TestClient, run: Writt
         assert view(client, STREAM, **request).kinds == ["status"]
 
 
-def test_an_unknown_run_is_not_found_before_anything_is_sent(client: TestClient) -> None:
+def test_unknown_run_returns_404(client: TestClient) -> None:
     for route in ("logs", "stream", "metrics", "artifacts", "artifacts/a/download"):
         assert "ghost" in error_of(client.get(f"/api/tunix/runs/ghost/{route}"), 404)["detail"]
 
 
 @on_sqlite
-def test_a_place_that_cannot_be_is_refused(client: TestClient, run: WrittenRun) -> None:
+def test_invalid_positions_return_422(client: TestClient, run: WrittenRun) -> None:
     error_of(client.get(LOGS, params={"since_seq": "-1"}), 422)
     error_of(client.get(LOGS, params={"since_seq": str(10**15)}), 422)
     error_of(client.get(LOGS, headers={"Last-Event-ID": "yesterday"}), 422)
@@ -90,9 +88,7 @@ def test_a_place_that_cannot_be_is_refused(client: TestClient, run: WrittenRun) 
 
 
 @on_sqlite
-def test_a_burst_reaches_every_viewer_whole_even_one_that_was_cut_off(
-    settings: Settings, run: WrittenRun
-) -> None:
+def test_burst_survives_reconnect(settings: Settings, run: WrittenRun) -> None:
     expected = "".join(f"line {n} with some words in it\n" for n in range(NUM_LINES))
     with live_server(settings) as server, httpx.Client(base_url=server.url, timeout=60) as client:
         with client.stream("GET", STREAM) as first:
@@ -123,7 +119,7 @@ def _print_from_a_child(output: Path) -> None:
 
 
 @on_sqlite
-def test_a_server_that_is_told_to_stop_ends_its_streams(settings: Settings, run: WrittenRun) -> None:
+def test_server_shutdown_ends_streams(settings: Settings, run: WrittenRun) -> None:
     run.print("hello\n")
     with live_server(settings) as server, httpx.Client(base_url=server.url, timeout=60) as client:
         with client.stream("GET", LOGS) as response:

@@ -32,7 +32,7 @@ def ids(client: TestClient, query: str = "") -> list[str]:
     return [run["run_id"] for run in page["data"]]
 
 
-def test_a_submitted_run_is_found_everywhere(client: TestClient, store: Home) -> None:
+def test_submitted_run_is_listed_and_claimable(client: TestClient, store: Home) -> None:
     answer = submitted(client, store, name="first", priority=4)
     assert answer.status_code == 201, answer.text
     run = answer.json()
@@ -50,7 +50,7 @@ def test_a_submitted_run_is_found_everywhere(client: TestClient, store: Home) ->
     assert claim.run.run_id == run["run_id"]
 
 
-def test_what_cannot_run_is_refused_and_not_queued(client: TestClient, store: Home) -> None:
+def test_invalid_submissions_are_not_queued(client: TestClient, store: Home) -> None:
     for values, status, said in [
         ({"recipe": "smoke_tinny"}, 404, "smoke_tiny"),
         ({"dataset": "demo-v7"}, 404, "demo-v1"),
@@ -65,7 +65,7 @@ def test_what_cannot_run_is_refused_and_not_queued(client: TestClient, store: Ho
     assert ids(client) == []
 
 
-def test_what_does_not_fit_is_a_conflict_with_advice(client: TestClient, store: Home) -> None:
+def test_oversized_run_needs_force(client: TestClient, store: Home) -> None:
     large = {"recipe": "lora_gemma_2b", "target": "t4", "dataset": "demo-v1",
              "overrides": ["training.batch_size=512", "training.remat=none", "eval={}"]}  # fmt: skip
     error = error_of(submitted(client, store, **large), 409)
@@ -75,7 +75,7 @@ def test_what_does_not_fit_is_a_conflict_with_advice(client: TestClient, store: 
     assert forced.json()["request"]["is_forced"] is True
 
 
-def test_cancelling_never_breaks_the_list(client: TestClient, store: Home) -> None:
+def test_cancelling_runs_stay_listed(client: TestClient, store: Home) -> None:
     queued(store, "waiting")
     RunRepository(store.database).cancel("waiting")
     running = claimed(store, "running").run.run_id
@@ -86,7 +86,7 @@ def test_cancelling_never_breaks_the_list(client: TestClient, store: Home) -> No
     assert error_of(client.post(f"{RUNS}/waiting/cancel"), 409)["code"] == "conflict"
 
 
-def test_a_run_is_paused_resumed_put_first_and_removed(client: TestClient, store: Home) -> None:
+def test_pause_resume_reprioritize_and_delete(client: TestClient, store: Home) -> None:
     run_id = submitted(client, store).json()["run_id"]
     run = f"{RUNS}/{run_id}"
     assert client.post(f"{run}/pause").json()["is_held"] is True
@@ -99,7 +99,7 @@ def test_a_run_is_paused_resumed_put_first_and_removed(client: TestClient, store
     error_of(client.delete(run), 404)
 
 
-def test_lists_are_paged_and_filtered(client: TestClient, store: Home) -> None:
+def test_runs_are_paginated_and_filtered(client: TestClient, store: Home) -> None:
     for number in range(3):
         queued(store, f"run-{number}", engine="torch" if number else "jax")
     page = client.get(f"{RUNS}?limit=2&offset=1").json()
@@ -110,7 +110,7 @@ def test_lists_are_paged_and_filtered(client: TestClient, store: Home) -> None:
     error_of(client.get(f"{RUNS}/..%2F..%2Fetc"), 404)
 
 
-def test_the_queue_says_how_it_stands_and_can_be_paused(client: TestClient, store: Home) -> None:
+def test_queue_reports_status_and_pauses(client: TestClient, store: Home) -> None:
     queued(store, "held", is_held=True)
     WorkerRepository(store.database).register(make_worker())
     queue = client.get("/api/tunix/queue").json()
@@ -121,7 +121,7 @@ def test_the_queue_says_how_it_stands_and_can_be_paused(client: TestClient, stor
     assert [worker["worker_id"] for worker in workers] == ["worker-a"]
 
 
-def test_a_dry_run_plans_and_queues_nothing(client: TestClient, store: Home) -> None:
+def test_dry_run_queues_nothing(client: TestClient, store: Home) -> None:
     build_demo(store.settings)
     asked = {"recipe": SMALL_RECIPE, "device": "cpu"}
     tried = client.post("/api/tunix/run", json=asked).json()
@@ -131,7 +131,7 @@ def test_a_dry_run_plans_and_queues_nothing(client: TestClient, store: Home) -> 
     assert ids(client) == [run["run_id"]]
 
 
-def test_rows_and_a_recipe_for_training_come_from_a_dataset(client: TestClient, store: Home) -> None:
+def test_dataset_exports_rows_and_recipe(client: TestClient, store: Home) -> None:
     build_demo(store.settings)
     rows = client.post("/api/tunix/sft/export", json={"dataset_key": "demo-v1", "limit": 3})
     assert len([json.loads(line) for line in rows.text.splitlines()]) == 3
@@ -144,7 +144,7 @@ def test_rows_and_a_recipe_for_training_come_from_a_dataset(client: TestClient, 
     assert (recipe.data.dataset, recipe.training.num_epochs) == ("demo-v1", 3)
 
 
-def test_single_traces_are_exported_by_their_ids(client: TestClient, store: Home) -> None:
+def test_traces_are_exported_by_id(client: TestClient, store: Home) -> None:
     rows = sums(2)
     add(store, rows)
     asked = {"trace_ids": [str(row.id) for row in rows]}
@@ -155,7 +155,7 @@ def test_single_traces_are_exported_by_their_ids(client: TestClient, store: Home
     error_of(client.post("/api/tunix/sft/export", json={"dataset_key": "nothing-v1"}), 404)
 
 
-def test_the_server_says_what_it_trains_with(client: TestClient) -> None:
+def test_status_lists_engines_and_recipes(client: TestClient) -> None:
     status = client.get("/api/tunix/status").json()
     assert status["available"] is True
     assert status["engines"] == ["jax", "torch"]

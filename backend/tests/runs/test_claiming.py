@@ -24,13 +24,13 @@ def taken(store: Home, *slots: Slot) -> str | None:
     return claim and claim.run.run_id
 
 
-def test_runs_are_taken_by_priority_and_then_by_age(store: Home) -> None:
+def test_claims_follow_priority_then_age(store: Home) -> None:
     for run_id, priority in [("low", -1), ("first", 0), ("second", 0), ("high", 5)]:
         queued(store, run_id, priority=priority)
     assert [taken(store) for _ in range(5)] == ["high", "first", "second", "low", None]
 
 
-def test_a_raised_priority_counts_at_the_next_claim(store: Home) -> None:
+def test_raised_priority_affects_next_claim(store: Home) -> None:
     queued(store, "first")
     queued(store, "second")
     assert RunRepository(store.database).set_priority("second", 1).priority == 1
@@ -38,7 +38,7 @@ def test_a_raised_priority_counts_at_the_next_claim(store: Home) -> None:
     assert kinds(store, "second") == ["submitted", "priority", "claimed"]
 
 
-def test_a_slot_takes_only_runs_of_its_device(store: Home) -> None:
+def test_slot_claims_only_matching_devices(store: Home) -> None:
     queued(store, "on-tpu", device="tpu")
     queued(store, "on-gpu", device="gpu")
     queued(store, "anywhere")
@@ -49,7 +49,7 @@ def test_a_slot_takes_only_runs_of_its_device(store: Home) -> None:
     assert RunRepository(store.database).claim("worker-a", ()) is None
 
 
-def test_a_run_for_another_executor_is_left_to_it(store: Home) -> None:
+def test_claim_ignores_other_executors(store: Home) -> None:
     queued(store, executor="ray")
     assert taken(store) is None
     claim = RunRepository(store.database).claim("worker-a", ANY_SLOT, "ray")
@@ -57,7 +57,7 @@ def test_a_run_for_another_executor_is_left_to_it(store: Home) -> None:
     assert claim.run.num_attempts == 1
 
 
-def test_a_paused_queue_gives_nothing_out(store: Home) -> None:
+def test_paused_queue_yields_no_claims(store: Home) -> None:
     queued(store)
     FlagRepository(store.database).set_queue_paused(True)
     FlagRepository(store.database).set_queue_paused(True)
@@ -68,7 +68,7 @@ def test_a_paused_queue_gives_nothing_out(store: Home) -> None:
     assert taken(store) == "run-1"
 
 
-def test_a_held_run_waits_until_it_is_resumed(store: Home) -> None:
+def test_held_run_waits_for_resume(store: Home) -> None:
     queued(store, is_held=True)
     assert taken(store) is None
     RunRepository(store.database).resume("run-1")
@@ -76,7 +76,7 @@ def test_a_held_run_waits_until_it_is_resumed(store: Home) -> None:
     assert kinds(store) == ["submitted", "resumed", "claimed"]
 
 
-def test_a_retry_waits_for_its_moment_and_no_longer_than_any_back_off(store: Home) -> None:
+def test_retry_waits_until_due(store: Home) -> None:
     claim = claimed(store)
     moment = NOON + timedelta(seconds=8)
     assert RunRepository(store.database).requeue(
@@ -95,7 +95,7 @@ def test_a_retry_waits_for_its_moment_and_no_longer_than_any_back_off(store: Hom
     assert RunRepository(store.database).get("run-1").num_failures == 1
 
 
-def test_resuming_a_run_that_waits_for_its_retry_makes_it_due(store: Home) -> None:
+def test_resume_skips_retry_wait(store: Home) -> None:
     claim = claimed(store)
     later = claim.run.queued_at + timedelta(seconds=200)
     RunRepository(store.database).requeue(claim.lease, "retry", "It died.", not_before=later)
@@ -104,7 +104,7 @@ def test_resuming_a_run_that_waits_for_its_retry_makes_it_due(store: Home) -> No
     assert taken(store) == "run-1"
 
 
-def test_a_claim_says_everything_that_a_child_needs(store: Home) -> None:
+def test_claim_returns_run_and_lease(store: Home) -> None:
     claim = claimed(store)
     assert claim.run.num_attempts == 1
     assert claim.run.status == "running"
@@ -116,7 +116,7 @@ def test_a_claim_says_everything_that_a_child_needs(store: Home) -> None:
     )
 
 
-def test_threads_and_workers_never_take_the_same_run(store: Home) -> None:
+def test_threads_never_claim_same_run(store: Home) -> None:
     run_ids = [f"run-{number}" for number in range(40)]
     for run_id in run_ids:
         queued(store, run_id)
@@ -132,7 +132,7 @@ def test_threads_and_workers_never_take_the_same_run(store: Home) -> None:
     assert sorted(found) == sorted(run_ids)
 
 
-def test_processes_never_take_the_same_run(store: Home) -> None:
+def test_processes_never_claim_same_run(store: Home) -> None:
     run_ids = [f"run-{number}" for number in range(60)]
     for run_id in run_ids:
         queued(store, run_id)
@@ -152,7 +152,7 @@ def claiming(store: Home, worker_id: str) -> Any:
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
-def test_only_what_a_power_cut_may_undo_does_not_wait_for_the_disk(tmp_path: Path) -> None:
+def test_synchronous_level_follows_durability(tmp_path: Path) -> None:
     store = open_home(Settings(home=tmp_path))
     full, normal = 2, 1
     for is_durable, level in ((True, full), (False, normal), (True, full)):

@@ -71,7 +71,7 @@ def submitted(recipe: str, *options: str) -> str:
     return run_id
 
 
-def test_a_recipe_is_submitted_from_a_file_or_by_name(recipe: str) -> None:
+def test_submit_accepts_file_or_name(recipe: str) -> None:
     result = invoke("runs", "submit", recipe, "--device", "cpu", "--set", "training.num_steps=1")
     assert result.exit_code == 0, result.output
     assert "tunix-rt worker" in result.stderr
@@ -83,7 +83,7 @@ def test_a_recipe_is_submitted_from_a_file_or_by_name(recipe: str) -> None:
     assert rows[1]["run_id"] in run("runs", "list")
 
 
-def test_a_run_is_named_by_the_beginning_or_the_end_of_its_id(recipe: str) -> None:
+def test_partial_run_ids_are_resolved(recipe: str) -> None:
     first, second = submitted(recipe), submitted(recipe)
     last_word = first.rpartition("-")[2]
     assert run_json("runs", "show", last_word)["run_id"] == first
@@ -100,7 +100,7 @@ def raise_of(result: Result) -> None:
     raise result.exception
 
 
-def test_a_run_is_paused_resumed_put_first_cancelled_and_removed(recipe: str) -> None:
+def test_pause_resume_reprioritize_cancel_and_remove(recipe: str) -> None:
     run_id = submitted(recipe)
     assert run("runs", "pause", run_id).startswith("paused")
     assert run("runs", "resume", run_id).startswith("queued")
@@ -113,7 +113,7 @@ def test_a_run_is_paused_resumed_put_first_cancelled_and_removed(recipe: str) ->
     assert run_json("runs", "list") == []
 
 
-def test_show_puts_the_plan_beside_what_was_measured(recipe: str, home_store: Home) -> None:
+def test_show_compares_plan_and_measurements(recipe: str, home_store: Home) -> None:
     run_id = submitted(recipe)
     claim = RunRepository(home_store.database).claim("worker-a", ANY_SLOT)
     assert claim is not None
@@ -129,7 +129,7 @@ def test_show_puts_the_plan_beside_what_was_measured(recipe: str, home_store: Ho
     ]
 
 
-def test_waiting_ends_with_the_code_of_the_run(recipe: str, home_store: Home) -> None:
+def test_wait_exits_with_run_code(recipe: str, home_store: Home) -> None:
     WorkerRepository(home_store.database).register(make_worker())
 
     def work() -> None:
@@ -148,7 +148,7 @@ def test_waiting_ends_with_the_code_of_the_run(recipe: str, home_store: Home) ->
     assert "The rows are gone." in run("runs", "show", RunRepository(home_store.database).find_ids("20")[0])
 
 
-def test_runs_of_the_train_command_are_listed_too(home_store: Home) -> None:
+def test_list_includes_unmanaged_runs(home_store: Home) -> None:
     finished_run(home_store.settings.runs_dir / "by-hand")
     assert [row["run_id"] for row in run_json("runs", "list", "--status", "succeeded")] == ["by-hand"]
     assert run_json("runs", "list", "--status", "failed") == []
@@ -156,7 +156,7 @@ def test_runs_of_the_train_command_are_listed_too(home_store: Home) -> None:
         raise_of(invoke("runs", "list", "--status", "canceled"))
 
 
-def test_the_queue_is_paused_and_opened_again(home_store: Home) -> None:
+def test_queue_pauses_and_resumes(home_store: Home) -> None:
     assert "tunix-rt worker" in run("queue", "status")
     WorkerRepository(home_store.database).register(make_worker())
     assert run_json("queue", "pause")["is_paused"] is True

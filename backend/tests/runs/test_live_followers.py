@@ -70,7 +70,7 @@ def statements_for(store: Home, run: WrittenRun, *, num_viewers: int) -> list[st
     return statements
 
 
-def test_200_viewers_ask_the_database_what_one_asks(store: Home, run: WrittenRun) -> None:
+def test_200_viewers_share_database_queries(store: Home, run: WrittenRun) -> None:
     run.print("hello\n")
     run.finish()
     for_one = statements_for(store, run, num_viewers=1)
@@ -78,7 +78,7 @@ def test_200_viewers_ask_the_database_what_one_asks(store: Home, run: WrittenRun
 
 
 @on_sqlite
-def test_viewers_see_what_happens_while_they_watch(store: Home, run: WrittenRun) -> None:
+def test_viewers_receive_live_updates(store: Home, run: WrittenRun) -> None:
     async def main() -> list[str]:
         live = live_runs(store)
         run.print("before\n")
@@ -96,7 +96,7 @@ def test_viewers_see_what_happens_while_they_watch(store: Home, run: WrittenRun)
 
 
 @on_sqlite
-def test_a_viewer_that_does_not_read_holds_nobody_up(store: Home, run: WrittenRun) -> None:
+def test_stalled_viewer_does_not_block_others(store: Home, run: WrittenRun) -> None:
     run.print("x" * 100 + "\n")
     run.print(("y" * 200 + "\n") * 20_000)
     run.finish()
@@ -114,7 +114,7 @@ def test_a_viewer_that_does_not_read_holds_nobody_up(store: Home, run: WrittenRu
 
 
 @on_sqlite
-def test_whoever_leaves_is_forgotten_and_the_last_one_closes_the_files(store: Home, run: WrittenRun) -> None:
+def test_last_viewer_closes_files(store: Home, run: WrittenRun) -> None:
     run.print("hello\n")
 
     def num_open_files() -> int:
@@ -143,7 +143,7 @@ def _inode(descriptor: str) -> int | None:
 
 
 @on_sqlite
-def test_a_run_can_be_watched_again_after_everybody_left(store: Home, run: WrittenRun) -> None:
+def test_run_can_be_watched_again(store: Home, run: WrittenRun) -> None:
     run.finish()
 
     async def main() -> list[str]:
@@ -156,7 +156,7 @@ def test_a_run_can_be_watched_again_after_everybody_left(store: Home, run: Writt
 
 
 @on_sqlite
-def test_a_server_that_stops_ends_the_streams_of_runs_that_go_on(store: Home, run: WrittenRun) -> None:
+def test_shutdown_ends_active_streams(store: Home, run: WrittenRun) -> None:
     run.print("hello\n")
 
     async def main() -> str:
@@ -173,7 +173,7 @@ def test_a_server_that_stops_ends_the_streams_of_runs_that_go_on(store: Home, ru
 
 
 @on_sqlite
-def test_while_nothing_happens_the_heart_beats(store: Home, run: WrittenRun) -> None:
+def test_idle_stream_sends_heartbeats(store: Home, run: WrittenRun) -> None:
     run.print("hello\n")
 
     async def main() -> list[bytes]:
@@ -189,7 +189,7 @@ def test_while_nothing_happens_the_heart_beats(store: Home, run: WrittenRun) -> 
     assert b'event: heartbeat\ndata: {"seq":6}\n\n' in first
 
 
-def test_nobody_can_watch_a_run_that_does_not_exist(store: Home) -> None:
+def test_unknown_run_cannot_be_watched(store: Home) -> None:
     async def main() -> None:
         live = live_runs(store)
         waiting = [text_of(view(live, "ghost")) for _ in range(3)]

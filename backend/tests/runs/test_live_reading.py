@@ -36,7 +36,7 @@ def chunks(watch: RunWatch, cursor: Cursor | None = None) -> list[tuple[str, boo
     return [(value["chunk"], value["is_partial"]) for value in told]
 
 
-def test_a_viewer_gets_every_source_and_at_last_the_status(run: WrittenRun, watch: RunWatch) -> None:
+def test_viewer_gets_sources_then_status(run: WrittenRun, watch: RunWatch) -> None:
     run.event("started", "here we go")
     run.log_step(1)
     run.print("step 1\n")
@@ -58,7 +58,7 @@ def test_a_viewer_gets_every_source_and_at_last_the_status(run: WrittenRun, watc
     assert [event["kind"] for event in viewer.service] == ["submitted", "claimed", "succeeded"]
 
 
-def test_whoever_comes_back_with_any_id_gets_exactly_the_rest(run: WrittenRun, watch: RunWatch) -> None:
+def test_any_cursor_resumes_exactly(run: WrittenRun, watch: RunWatch) -> None:
     for step in range(1, 6):
         run.event("checkpoint", f"{step}")
         run.log_step(step)
@@ -77,7 +77,7 @@ def test_whoever_comes_back_with_any_id_gets_exactly_the_rest(run: WrittenRun, w
 
 
 @on_sqlite
-def test_a_torn_line_waits_for_its_end(run: WrittenRun, watch: RunWatch) -> None:
+def test_partial_line_waits_for_newline(run: WrittenRun, watch: RunWatch) -> None:
     run.print("whole\nto")
     watch.refresh()
     assert chunks(watch) == [("whole\n", False)]
@@ -87,7 +87,7 @@ def test_a_torn_line_waits_for_its_end(run: WrittenRun, watch: RunWatch) -> None
 
 
 @on_sqlite
-def test_a_torn_line_is_sent_when_the_run_has_ended_in_it(run: WrittenRun, watch: RunWatch) -> None:
+def test_run_end_flushes_partial_line(run: WrittenRun, watch: RunWatch) -> None:
     run.print("whole\nto")
     run.finish("failed")
     watch.refresh()
@@ -96,7 +96,7 @@ def test_a_torn_line_is_sent_when_the_run_has_ended_in_it(run: WrittenRun, watch
 
 
 @on_sqlite
-def test_a_very_long_line_comes_in_parts_of_whole_characters(run: WrittenRun, watch: RunWatch) -> None:
+def test_long_line_splits_between_characters(run: WrittenRun, watch: RunWatch) -> None:
     line = "é€𝄞" * 50_000
     run.print(f"before\n{line}\nafter\n")
     watch.refresh()
@@ -108,9 +108,7 @@ def test_a_very_long_line_comes_in_parts_of_whole_characters(run: WrittenRun, wa
 
 
 @on_sqlite
-def test_a_long_line_whose_character_is_half_written_waits_for_the_other_half(
-    run: WrittenRun, watch: RunWatch
-) -> None:
+def test_half_written_character_is_held_back(run: WrittenRun, watch: RunWatch) -> None:
     run.print(b"x" * (CHUNK_BYTES - 1) + "€".encode()[:1])
     watch.refresh()
     assert chunks(watch) == [("x" * (CHUNK_BYTES - 1), True)]
@@ -120,7 +118,7 @@ def test_a_long_line_whose_character_is_half_written_waits_for_the_other_half(
 
 
 @on_sqlite
-def test_bytes_that_are_no_text_are_replaced(run: WrittenRun, watch: RunWatch) -> None:
+def test_invalid_utf8_is_replaced(run: WrittenRun, watch: RunWatch) -> None:
     run.print(b"\xff\xfe\x00 binary\r\n\x80")
     run.finish()
     watch.refresh()
@@ -128,13 +126,13 @@ def test_bytes_that_are_no_text_are_replaced(run: WrittenRun, watch: RunWatch) -
 
 
 @on_sqlite
-def test_a_cursor_from_beyond_the_end_goes_on_at_the_end(run: WrittenRun, watch: RunWatch) -> None:
+def test_cursor_past_end_reads_nothing(run: WrittenRun, watch: RunWatch) -> None:
     run.print("one\n")
     watch.refresh()
     assert chunks(watch, Cursor(log=10**9)) == []
 
 
-def test_a_viewer_forgets_what_a_resumed_run_writes_again(run: WrittenRun, watch: RunWatch) -> None:
+def test_resume_rewinds_connected_viewer(run: WrittenRun, watch: RunWatch) -> None:
     viewer, reader = Viewer(), RunReader(watch)
     run.event("started")
     for step in range(1, 9):
@@ -152,7 +150,7 @@ def test_a_viewer_forgets_what_a_resumed_run_writes_again(run: WrittenRun, watch
     assert viewer.kinds.count("rewind") == 1
 
 
-def test_a_viewer_that_was_away_while_a_run_was_resumed_is_told(run: WrittenRun, watch: RunWatch) -> None:
+def test_resume_rewinds_reconnecting_viewer(run: WrittenRun, watch: RunWatch) -> None:
     viewer = Viewer()
     for step in range(1, 9):
         run.log_step(step)
@@ -172,9 +170,7 @@ def test_a_viewer_that_was_away_while_a_run_was_resumed_is_told(run: WrittenRun,
 
 @on_sqlite
 @pytest.mark.parametrize("seed", range(5))
-def test_whatever_happens_a_viewer_holds_what_the_files_hold(
-    run: WrittenRun, watch: RunWatch, seed: int
-) -> None:
+def test_viewer_always_matches_files(run: WrittenRun, watch: RunWatch, seed: int) -> None:
     """Writes, resumes, looks, reads and reconnects in any order."""
     chance = random.Random(seed)
     viewer, reader, step, printed = Viewer(), RunReader(watch), 0, ""
@@ -210,7 +206,7 @@ def test_whatever_happens_a_viewer_holds_what_the_files_hold(
     assert sequences == list(range(len(run.run_dir.events.read_text().splitlines())))
 
 
-def test_a_run_outside_the_queue_is_read_from_its_directory(store: Home) -> None:
+def test_unmanaged_run_is_read_from_directory(store: Home) -> None:
     run_dir = finished_run(store.settings.runs_dir / "by-hand")
     run_dir.log.write_text("step 1\ndone\n")
     with closing(RunWatch(store, "by-hand")) as watch:
@@ -221,7 +217,7 @@ def test_a_run_outside_the_queue_is_read_from_its_directory(store: Home) -> None
 
 
 @on_sqlite
-def test_a_run_outside_the_queue_runs_as_long_as_its_directory_is_held(store: Home) -> None:
+def test_unmanaged_run_status_follows_lock(store: Home) -> None:
     run_dir = finished_run(store.settings.runs_dir / "by-hand")
     run_dir.manifest.unlink()
     with run_dir.held():
@@ -232,12 +228,12 @@ def test_a_run_outside_the_queue_runs_as_long_as_its_directory_is_held(store: Ho
     assert watch.status == "failed"
 
 
-def test_a_run_that_does_not_exist_cannot_be_watched(store: Home) -> None:
+def test_unknown_run_cannot_be_watched(store: Home) -> None:
     with pytest.raises(NotFoundError, match="ghost"):
         RunWatch(store, "ghost")
 
 
-def test_the_stream_of_a_run_that_is_removed_ends(store: Home, run: WrittenRun, watch: RunWatch) -> None:
+def test_removed_run_ends_stream(store: Home, run: WrittenRun, watch: RunWatch) -> None:
     run.print("one\n")
     watch.refresh()
     run.finish("failed")
@@ -247,9 +243,7 @@ def test_the_stream_of_a_run_that_is_removed_ends(store: Home, run: WrittenRun, 
 
 
 @pytest.mark.parametrize("settings", ["postgresql"], indirect=True)
-def test_while_the_database_is_away_the_files_are_still_followed(
-    run: WrittenRun, watch: RunWatch, settings: Settings
-) -> None:
+def test_files_are_followed_without_database(run: WrittenRun, watch: RunWatch, settings: Settings) -> None:
     assert settings.database_url is not None
     server, _, name = settings.database_url.rpartition("/")
     with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:

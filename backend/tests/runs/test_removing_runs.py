@@ -22,7 +22,7 @@ def ended(store: Home) -> None:
     RunRepository(store.database).finish(claimed(store).lease, "succeeded", "Done.")
 
 
-def test_a_run_stays_while_a_baseline_is_an_evaluation_of_it(store: Home) -> None:
+def test_baseline_blocks_removal(store: Home) -> None:
     ended(store)
     made = make_predictions("10")
     evaluation = make_evaluation(made, name="run-1")
@@ -37,7 +37,7 @@ def test_a_run_stays_while_a_baseline_is_an_evaluation_of_it(store: Home) -> Non
     assert EvaluationRepository(store.database).has(evaluation.evaluation_id)
 
 
-def test_a_run_stays_while_its_sweep_goes_on(store: Home) -> None:
+def test_active_sweep_blocks_removal(store: Home) -> None:
     RunRepository(store.database).add(new_run(sweep_id="sweep-a"))
     sweep = {"id": "sweep-a", "name": "a", "spec": "{}", "created_at": NOON, "beats": 0, "status": "running"}
     with writing(store.database) as connection:
@@ -49,7 +49,7 @@ def test_a_run_stays_while_its_sweep_goes_on(store: Home) -> None:
     RunRepository(store.database).remove("run-1")
 
 
-def test_a_run_stays_while_a_registered_model_comes_from_it(store: Home) -> None:
+def test_registered_model_blocks_removal(store: Home) -> None:
     ended(store)
     version, _ = ModelRepository(store.database).add_version(
         "demo", new_version(lineage=ModelLineage(run_id="run-1"))
@@ -60,7 +60,7 @@ def test_a_run_stays_while_a_registered_model_comes_from_it(store: Home) -> None
     RunRepository(store.database).remove("run-1")
 
 
-def test_a_run_is_removed_unless_a_worker_has_it(store: Home) -> None:
+def test_worker_lease_blocks_removal(store: Home) -> None:
     lease = claimed(store).lease
     with pytest.raises(ConflictError, match="runs cancel run-1"):
         RunRepository(store.database).remove("run-1")

@@ -28,7 +28,7 @@ def taken(store: Home, *slots: Slot) -> str | None:
     return claim and claim.run.run_id
 
 
-def test_a_submitted_run_comes_back_as_it_was_asked_for(store: Home) -> None:
+def test_submitted_run_round_trips(store: Home) -> None:
     run = queued(store, priority=7, eval_set="eval_v2", overrides=("training.num_steps=3",))
     assert run == RunRepository(store.database).get("run-1")
     assert (run.status, run.priority, run.num_attempts, run.is_held) == ("queued", 7, 0, False)
@@ -37,20 +37,20 @@ def test_a_submitted_run_comes_back_as_it_was_asked_for(store: Home) -> None:
     assert kinds(store) == ["submitted"]
 
 
-def test_an_id_is_given_once(store: Home) -> None:
+def test_duplicate_id_is_rejected(store: Home) -> None:
     queued(store)
     with pytest.raises(ConflictError, match="already"):
         queued(store)
 
 
-def test_an_unknown_run_is_not_found(store: Home) -> None:
+def test_unknown_run_is_not_found(store: Home) -> None:
     runs = RunRepository(store.database)
     for ask in (runs.get, runs.status_of, runs.events, runs.cancel, runs.pause, runs.resume, runs.remove):
         with pytest.raises(NotFoundError, match="runs list"):
             ask("nothing")
 
 
-def test_one_beat_keeps_all_leases(store: Home) -> None:
+def test_one_beat_renews_all_leases(store: Home) -> None:
     first, second, third = (claimed(store, name).lease for name in ("run-1", "run-2", "run-3"))
     RunRepository(store.database).cancel("run-2")
     RunRepository(store.database).pause("run-3")
@@ -69,7 +69,7 @@ def test_one_beat_keeps_all_leases(store: Home) -> None:
     assert RunRepository(store.database).beat([]) == ()
 
 
-def test_a_lost_lease_writes_nothing(store: Home) -> None:
+def test_lost_lease_writes_nothing(store: Home) -> None:
     old = claimed(store).lease
     assert RunRepository(store.database).requeue(old, "lease-lost", "Its worker has gone.", num_failures=1)
     assert kinds(store)[-1] == "lease-lost"
@@ -85,7 +85,7 @@ def test_a_lost_lease_writes_nothing(store: Home) -> None:
     assert (RunRepository(store.database).get("run-1"), kinds(store)) == before
 
 
-def test_the_end_of_a_run_is_written_whole(store: Home) -> None:
+def test_finish_records_complete_result(store: Home) -> None:
     claim = claimed(store)
     assert RunRepository(store.database).event(claim.lease, NewEvent("started", "Started.", {"pid": 12}))
     assert RunRepository(store.database).finish(
@@ -100,7 +100,7 @@ def test_the_end_of_a_run_is_written_whole(store: Home) -> None:
     assert ids(store, status=["succeeded"]) == ["run-1"]
 
 
-def test_a_resume_clears_the_failure(store: Home) -> None:
+def test_resume_clears_failure(store: Home) -> None:
     claim = claimed(store)
     RunRepository(store.database).finish(claim.lease, "failed", "Failed\x00.", exit_code=1, failure=FAILURE)
     assert RunRepository(store.database).get("run-1").failure == FAILURE
@@ -112,7 +112,7 @@ def test_a_resume_clears_the_failure(store: Home) -> None:
     assert again.run.started_at == claim.run.started_at
 
 
-def test_a_queued_run_is_cancelled_at_once(store: Home) -> None:
+def test_queued_run_cancels_immediately(store: Home) -> None:
     queued(store)
     assert RunRepository(store.database).cancel("run-1").status == "cancelled"
     assert taken(store) is None
@@ -121,7 +121,7 @@ def test_a_queued_run_is_cancelled_at_once(store: Home) -> None:
         RunRepository(store.database).cancel("run-1")
 
 
-def test_a_running_run_is_asked_to_stop_once(store: Home) -> None:
+def test_repeated_cancel_is_recorded_once(store: Home) -> None:
     claim = claimed(store)
     assert (
         RunRepository(store.database).cancel("run-1").status
@@ -134,14 +134,14 @@ def test_a_running_run_is_asked_to_stop_once(store: Home) -> None:
 
 
 @pytest.mark.parametrize("status", ["succeeded", "failed"])
-def test_a_run_may_end_before_the_cancel_arrives(store: Home, status: Any) -> None:
+def test_cancelling_run_can_finish(store: Home, status: Any) -> None:
     claim = claimed(store)
     RunRepository(store.database).cancel("run-1")
     assert RunRepository(store.database).finish(claim.lease, status, "The end.")
     assert RunRepository(store.database).get("run-1").status == status
 
 
-def test_a_cancelling_run_is_never_requeued(store: Home) -> None:
+def test_cancelling_run_is_never_requeued(store: Home) -> None:
     retried, lost = claimed(store, "run-1").lease, claimed(store, "run-2").lease
     RunRepository(store.database).cancel("run-1")
     RunRepository(store.database).cancel("run-2")
@@ -150,7 +150,7 @@ def test_a_cancelling_run_is_never_requeued(store: Home) -> None:
     assert ids(store, status=["cancelled"]) == ["run-2", "run-1"]
 
 
-def test_a_running_run_is_paused_and_resumed(store: Home) -> None:
+def test_running_run_pauses_and_resumes(store: Home) -> None:
     lease = claimed(store).lease
     assert RunRepository(store.database).pause("run-1").is_held
     assert RunRepository(store.database).pause("run-1").status == "running"
@@ -161,7 +161,7 @@ def test_a_running_run_is_paused_and_resumed(store: Home) -> None:
     assert kinds(store) == ["submitted", "claimed", "paused", "paused", "resumed", "claimed"]
 
 
-def test_a_succeeded_run_does_not_change(store: Home) -> None:
+def test_succeeded_run_rejects_changes(store: Home) -> None:
     RunRepository(store.database).finish(claimed(store).lease, "succeeded", "Done.")
     for change in (
         RunRepository(store.database).cancel,
@@ -175,14 +175,14 @@ def test_a_succeeded_run_does_not_change(store: Home) -> None:
     assert kinds(store)[-1] == "succeeded"
 
 
-def test_a_worker_cancels_only_on_request(store: Home) -> None:
+def test_worker_cancels_only_on_request(store: Home) -> None:
     lease = claimed(store).lease
     with pytest.raises(ConflictError, match="cannot become cancelled"):
         RunRepository(store.database).finish(lease, "cancelled", "Cancelled.")
     assert kinds(store) == ["submitted", "claimed"], "a refused step leaves no event"
 
 
-def test_lists_are_filtered_and_newest_first(store: Home) -> None:
+def test_runs_are_filtered_newest_first(store: Home) -> None:
     RunRepository(store.database).add(new_run("run-1", sweep_id="sweep-a"))
     RunRepository(store.database).add(
         new_run("run-2").model_copy(update={"model": "google/Gemma-2b", "mode": "lora"})
@@ -200,7 +200,7 @@ def test_lists_are_filtered_and_newest_first(store: Home) -> None:
     assert RunRepository(store.database).counts() == {"queued": 3}
 
 
-def test_an_id_is_found_by_its_parts(store: Home) -> None:
+def test_partial_id_finds_run(store: Home) -> None:
     queued(store, "20250131-142907-demo-3f2a")
     queued(store, "20250131-142910-demo-77aa")
     assert (
@@ -212,7 +212,7 @@ def test_an_id_is_found_by_its_parts(store: Home) -> None:
     assert RunRepository(store.database).find_ids("f2a") == ()
 
 
-def test_workers_are_known_until_they_are_forgotten(store: Home) -> None:
+def test_worker_lifecycle_is_recorded(store: Home) -> None:
     worker = make_worker(slots=(Slot(device="gpu", index=1), Slot(device="cpu")))
     WorkerRepository(store.database).register(worker)
     assert WorkerRepository(store.database).list() == (worker,)

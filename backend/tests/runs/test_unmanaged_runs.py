@@ -46,7 +46,7 @@ def running(store: Home, run_id: str = "by-hand") -> Iterator[RunDir]:
         yield run_dir
 
 
-def test_a_finished_run_is_listed_as_it_ended(store: Home) -> None:
+def test_finished_run_is_listed(store: Home) -> None:
     unmanaged(store)
     queued(store, "in-the-queue")
     assert statuses(store) == statuses(store) == {"in-the-queue": "queued", "by-hand": "succeeded"}
@@ -56,7 +56,7 @@ def test_a_finished_run_is_listed_as_it_ended(store: Home) -> None:
     assert kinds(store, "by-hand") == ["imported"]
 
 
-def test_a_run_is_running_while_its_directory_is_locked(store: Home) -> None:
+def test_locked_run_is_running(store: Home) -> None:
     with running(store) as run_dir:
         assert statuses(store) == {"by-hand": "running"}
         assert RunRepository(store.database).get("by-hand").created_at == NOON
@@ -73,7 +73,7 @@ def test_a_run_is_running_while_its_directory_is_locked(store: Home) -> None:
     assert run_dir.recipe.is_file()
 
 
-def test_an_interrupted_run_is_cancelled(store: Home, tmp_path: Path) -> None:
+def test_interrupted_run_is_cancelled(store: Home, tmp_path: Path) -> None:
     with running(store) as run_dir:
         statuses(store)
         other = finished_run(tmp_path / "by-hand", status="cancelled", exit_code=130)
@@ -83,7 +83,7 @@ def test_an_interrupted_run_is_cancelled(store: Home, tmp_path: Path) -> None:
     assert kinds(store, "by-hand") == ["imported", "cancel-asked", "cancelled"]
 
 
-def test_late_files_are_read_at_the_end(store: Home, tmp_path: Path) -> None:
+def test_late_files_are_read_at_end(store: Home, tmp_path: Path) -> None:
     with running(store) as run_dir:
         run_dir.plan.unlink(missing_ok=True)
         statuses(store)
@@ -96,7 +96,7 @@ def test_late_files_are_read_at_the_end(store: Home, tmp_path: Path) -> None:
     assert (run.recipe_name, run.plan) == ("tiny", {"fits": True})
 
 
-def test_a_resumed_run_runs_again(store: Home) -> None:
+def test_resumed_run_is_running_again(store: Home) -> None:
     with running(store) as run_dir:
         pass
     assert statuses(store) == {"by-hand": "failed"}
@@ -106,7 +106,7 @@ def test_a_resumed_run_runs_again(store: Home) -> None:
     assert kinds(store, "by-hand") == ["imported", "resumed", "started"]
 
 
-def test_a_run_whose_directory_was_deleted_has_failed(store: Home) -> None:
+def test_deleted_directory_fails_run(store: Home) -> None:
     with running(store) as run_dir:
         statuses(store)
     shutil.rmtree(run_dir.path)
@@ -115,7 +115,7 @@ def test_a_run_whose_directory_was_deleted_has_failed(store: Home) -> None:
     assert statuses(store) == {}
 
 
-def test_a_failed_run_resumes_in_the_queue(store: Home) -> None:
+def test_failed_run_resumes_in_queue(store: Home) -> None:
     with running(store):
         pass
     statuses(store)
@@ -127,7 +127,7 @@ def test_a_failed_run_resumes_in_the_queue(store: Home) -> None:
     assert statuses(store) == {"by-hand": "running"}, "the queue's word counts from now on"
 
 
-def test_a_run_on_a_file_cannot_resume_in_the_queue(store: Home) -> None:
+def test_run_without_dataset_cannot_be_queued(store: Home) -> None:
     with running(store) as run_dir:
         recipe = json.loads(run_dir.recipe.read_bytes())
         run_dir.recipe.write_text(json.dumps(recipe | {"data": {"dataset": None}}))
@@ -136,7 +136,7 @@ def test_a_run_on_a_file_cannot_resume_in_the_queue(store: Home) -> None:
         service.resume(store, "by-hand")
 
 
-def test_a_directory_that_becomes_a_run_is_found(store: Home, tmp_path: Path) -> None:
+def test_new_run_directories_are_found(store: Home, tmp_path: Path) -> None:
     runs_dir = store.settings.runs_dir
     unmanaged = UnmanagedRuns(runs_dir, RunRepository(store.database), refresh_every_s=0)
     (runs_dir / "becomes-one").mkdir(parents=True)
@@ -164,7 +164,7 @@ def test_other_directories_are_ignored(store: Home) -> None:
     assert statuses(store) == {"one": "succeeded"}
 
 
-def test_a_damaged_manifest_is_a_failure(store: Home) -> None:
+def test_damaged_manifest_fails_run(store: Home) -> None:
     unmanaged(store).manifest.write_text("{}")
     assert statuses(store) == {"by-hand": "failed"}
     failure = RunRepository(store.database).get("by-hand").failure
@@ -172,7 +172,7 @@ def test_a_damaged_manifest_is_a_failure(store: Home) -> None:
     assert "cannot be read" in failure.detail
 
 
-def test_a_removed_run_takes_its_directories_with_it(store: Home) -> None:
+def test_remove_deletes_run_directories(store: Home) -> None:
     unmanaged(store)
     unmanaged(store, "another")
     job = store.settings.jobs_dir / "by-hand"
@@ -187,7 +187,7 @@ def test_a_removed_run_takes_its_directories_with_it(store: Home) -> None:
         service.remove(store, "by-hand")
 
 
-def test_a_locked_run_is_not_removed(store: Home) -> None:
+def test_locked_run_cannot_be_removed(store: Home) -> None:
     run_dir = unmanaged(store)
     statuses(store)
     with run_dir.held(), pytest.raises(ConflictError, match="Another process"):

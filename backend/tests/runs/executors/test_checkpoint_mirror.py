@@ -32,28 +32,28 @@ def tree(directory: Path) -> dict[str, bytes]:
     return {path.relative_to(directory).as_posix(): path.read_bytes() for path in files}
 
 
-def test_a_checkpoint_comes_back_with_its_records(mirror: CheckpointMirror, tmp_path: Path) -> None:
+def test_checkpoint_round_trips_with_records(mirror: CheckpointMirror, tmp_path: Path) -> None:
     put(mirror, tmp_path, 5)
     records = mirror.fetch(mirror.complete()[0], tmp_path / "elsewhere")
     assert tree(tmp_path / "elsewhere" / "5") == tree(tmp_path / "run" / "5")
     assert records == {"metrics.jsonl": b'{"step": 5}\n'}
 
 
-def test_complete_ones_are_listed_by_step(mirror: CheckpointMirror, tmp_path: Path) -> None:
+def test_complete_checkpoints_are_sorted_by_step(mirror: CheckpointMirror, tmp_path: Path) -> None:
     for step in (100, 9, 20):
         put(mirror, tmp_path, step)
     assert [checkpoint.step for checkpoint in mirror.complete()] == [9, 20, 100]
     assert mirror.newest_step() == 100
 
 
-def test_a_run_without_checkpoints_has_none(mirror: CheckpointMirror) -> None:
+def test_empty_mirror_has_no_checkpoints(mirror: CheckpointMirror) -> None:
     assert mirror.complete() == []
     assert mirror.newest_step() == 0
     mirror.remove()
 
 
 @pytest.mark.parametrize("torn_to", [None, 10])
-def test_one_whose_marker_is_missing_or_torn_does_not_count(
+def test_incomplete_marker_hides_checkpoint(
     mirror: CheckpointMirror, tmp_path: Path, torn_to: int | None
 ) -> None:
     put(mirror, tmp_path, 1)
@@ -66,7 +66,7 @@ def test_one_whose_marker_is_missing_or_torn_does_not_count(
     assert [checkpoint.step for checkpoint in mirror.complete()] == [1]
 
 
-def test_a_changed_file_is_refused_and_nothing_appears(mirror: CheckpointMirror, tmp_path: Path) -> None:
+def test_corrupt_file_aborts_fetch(mirror: CheckpointMirror, tmp_path: Path) -> None:
     put(mirror, tmp_path, 7)
     [part] = (tmp_path / "shared").rglob("part")
     part.write_bytes(b"weights of step 8")
@@ -75,7 +75,7 @@ def test_a_changed_file_is_refused_and_nothing_appears(mirror: CheckpointMirror,
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
-def test_a_marker_cannot_write_outside_of_its_checkpoint(mirror: CheckpointMirror, tmp_path: Path) -> None:
+def test_marker_cannot_escape_checkpoint(mirror: CheckpointMirror, tmp_path: Path) -> None:
     put(mirror, tmp_path, 7)
     [marker] = (tmp_path / "shared" / "demo").glob("7-*.json")
     marker.write_text(marker.read_text().replace("checkpoint/record.json", "checkpoint/../../record.json"))
@@ -83,7 +83,7 @@ def test_a_marker_cannot_write_outside_of_its_checkpoint(mirror: CheckpointMirro
         mirror.fetch(mirror.complete()[0], tmp_path / "elsewhere")
 
 
-def test_two_writers_of_one_step_do_not_mix(mirror: CheckpointMirror, tmp_path: Path) -> None:
+def test_same_step_uploads_stay_separate(mirror: CheckpointMirror, tmp_path: Path) -> None:
     for machine in (tmp_path / "a", tmp_path / "b"):
         machine.mkdir()
         put(mirror, machine, 3)
@@ -93,7 +93,7 @@ def test_two_writers_of_one_step_do_not_mix(mirror: CheckpointMirror, tmp_path: 
     mirror.fetch(second, tmp_path / "elsewhere")
 
 
-def test_other_protocols_work_the_same(tmp_path: Path) -> None:
+def test_memory_protocol_works(tmp_path: Path) -> None:
     mirror = CheckpointMirror("memory://checkpoints", "demo")
     put(mirror, tmp_path, 4)
     mirror.fetch(mirror.complete()[0], tmp_path / "elsewhere")
@@ -102,13 +102,13 @@ def test_other_protocols_work_the_same(tmp_path: Path) -> None:
     assert mirror.complete() == []
 
 
-def test_an_unknown_protocol_says_what_to_write() -> None:
+def test_unknown_protocol_is_rejected() -> None:
     with pytest.raises(InvalidInputError, match="nowhere") as raised:
         CheckpointMirror("nowhere://x", "demo").complete()
     assert "file:///" in raised.value.next_step
 
 
-def test_a_place_that_cannot_be_written_is_a_storage_error(tmp_path: Path) -> None:
+def test_unwritable_mirror_raises_storage_error(tmp_path: Path) -> None:
     (tmp_path / "shared").write_text("a file, not a directory")
     with pytest.raises(StorageError, match="Mirroring the checkpoint of step 1") as raised:
         put(CheckpointMirror(f"file://{tmp_path / 'shared'}", "demo"), tmp_path, 1)

@@ -35,12 +35,12 @@ def engines(folder: Path, *marks: str) -> Iterator[None]:
         yield
 
 
-def test_an_engine_that_has_forked_is_one_engine(tmp_path: Path) -> None:
+def test_forked_engine_counts_once(tmp_path: Path) -> None:
     with engines(tmp_path, "run/first"):
         assert not doubled_runs(tmp_path)
 
 
-def test_the_engines_of_two_attempts_are_two(tmp_path: Path) -> None:
+def test_two_attempts_are_detected(tmp_path: Path) -> None:
     with engines(tmp_path, "run/first", "run/second"):
         assert doubled_runs(tmp_path) == {"run"}
         assert not doubled_runs(tmp_path / "elsewhere")

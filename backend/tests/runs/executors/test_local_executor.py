@@ -79,16 +79,16 @@ def run(job: Job) -> ChildExit:
 
 
 @pytest.mark.parametrize("code", [0, 3, 143])
-def test_an_exit_code_is_told(tmp_path: Path, code: int) -> None:
+def test_exit_is_reported(tmp_path: Path, code: int) -> None:
     assert run(make_job(tmp_path, f"raise SystemExit({code})")) == ChildExit(code)
 
 
-def test_death_by_a_signal_is_told(tmp_path: Path) -> None:
+def test_fatal_signal_is_reported(tmp_path: Path) -> None:
     job = make_job(tmp_path, "import os; os.kill(os.getpid(), 11)")
     assert run(job) == ChildExit(None, signal.SIGSEGV)
 
 
-def test_a_child_that_is_asked_to_stop_has_time_to_save(tmp_path: Path) -> None:
+def test_stop_lets_child_save(tmp_path: Path) -> None:
     job = make_job(tmp_path, POLITE)
     with started(job) as child:
         pid_of(job)
@@ -99,7 +99,7 @@ def test_a_child_that_is_asked_to_stop_has_time_to_save(tmp_path: Path) -> None:
     assert "told to stop" in how.detail
 
 
-def test_a_child_that_ignores_sigterm_is_killed_after_the_grace(tmp_path: Path) -> None:
+def test_stubborn_child_is_killed_after_grace(tmp_path: Path) -> None:
     job = make_job(tmp_path, STUBBORN, grace_s=0.1)
     with started(job) as child:
         engine = pid_of(job)
@@ -109,7 +109,7 @@ def test_a_child_that_ignores_sigterm_is_killed_after_the_grace(tmp_path: Path) 
     assert is_gone(*engine)
 
 
-def test_a_kill_does_not_wait_for_the_grace(tmp_path: Path) -> None:
+def test_kill_skips_grace_period(tmp_path: Path) -> None:
     job = make_job(tmp_path, STUBBORN, grace_s=10_000.0)
     with started(job) as child:
         pid_of(job)
@@ -118,7 +118,7 @@ def test_a_kill_does_not_wait_for_the_grace(tmp_path: Path) -> None:
 
 
 @linux_only
-def test_a_daemon_that_the_child_left_behind_dies_with_it(tmp_path: Path) -> None:
+def test_daemon_dies_with_child(tmp_path: Path) -> None:
     job = make_job(tmp_path, FORKING)
     with started(job) as child:
         grandchild = pid_of_daemon(job)
@@ -127,7 +127,7 @@ def test_a_daemon_that_the_child_left_behind_dies_with_it(tmp_path: Path) -> Non
 
 
 @linux_only
-def test_a_killed_supervisor_takes_everything_with_it(tmp_path: Path) -> None:
+def test_supervisor_death_kills_descendants(tmp_path: Path) -> None:
     job = make_job(tmp_path, FORKING + "time.sleep(600)")
     with started(job) as child:
         grandchild, engine = pid_of_daemon(job), pid_of(job)
@@ -141,13 +141,13 @@ def test_a_killed_supervisor_takes_everything_with_it(tmp_path: Path) -> None:
     assert is_gone(*grandchild)
 
 
-def test_binary_output_is_kept_byte_for_byte(tmp_path: Path) -> None:
+def test_binary_output_is_preserved(tmp_path: Path) -> None:
     job = make_job(tmp_path, "import sys; sys.stdout.buffer.write(bytes(range(256)) * 1000)")
     assert run(job) == ChildExit(0)
     assert job.job_dir.output.read_bytes() == bytes(range(256)) * 1000
 
 
-def test_a_line_of_100_mb_passes_by_the_worker(tmp_path: Path) -> None:
+def test_100_mb_line_reaches_output_file(tmp_path: Path) -> None:
     chunk = "import sys\nfor _ in range(100): sys.stdout.write('x' * 1_000_000)"
     job = make_job(tmp_path, chunk)
     assert run(job) == ChildExit(0)
@@ -155,14 +155,14 @@ def test_a_line_of_100_mb_passes_by_the_worker(tmp_path: Path) -> None:
     assert len(job.job_dir.output_tail()) < 100_000
 
 
-def test_no_line_of_a_burst_is_lost(tmp_path: Path) -> None:
+def test_burst_loses_no_line(tmp_path: Path) -> None:
     job = make_job(tmp_path, "for number in range(100_000): print('line', number)")
     assert run(job) == ChildExit(0)
     lines = job.job_dir.output.read_text().splitlines()
     assert lines == [f"line {number}" for number in range(100_000)]
 
 
-def test_letting_go_of_a_child_stops_it(tmp_path: Path) -> None:
+def test_close_stops_child(tmp_path: Path) -> None:
     job = make_job(tmp_path, POLITE)
     child = EXECUTOR.start(job)
     engine = pid_of(job)
@@ -174,7 +174,7 @@ def test_letting_go_of_a_child_stops_it(tmp_path: Path) -> None:
 
 
 @linux_only
-def test_what_a_lost_supervisor_left_is_gone_before_the_next_attempt(tmp_path: Path) -> None:
+def test_clear_waits_for_orphaned_daemon(tmp_path: Path) -> None:
     job = make_job(tmp_path, FORKING + "time.sleep(600)")
     with started(job):
         grandchild = pid_of(job, "grandchild")
@@ -185,7 +185,7 @@ def test_what_a_lost_supervisor_left_is_gone_before_the_next_attempt(tmp_path: P
         assert is_gone(*grandchild)
 
 
-def test_an_earlier_attempt_that_does_not_end_is_ended(tmp_path: Path) -> None:
+def test_clear_kills_stubborn_attempt(tmp_path: Path) -> None:
     job = make_job(tmp_path, STUBBORN, grace_s=10_000.0)
     impatient = LocalExecutor(grace_s=-10.0)
     with started(job) as child:
@@ -195,7 +195,7 @@ def test_an_earlier_attempt_that_does_not_end_is_ended(tmp_path: Path) -> None:
     assert is_gone(*engine)
 
 
-def test_no_attempt_is_started_while_anything_of_another_lives(tmp_path: Path) -> None:
+def test_start_refuses_while_attempt_lives(tmp_path: Path) -> None:
     job = make_job(tmp_path, POLITE)
     with started(job):
         engine = pid_of(job)
@@ -205,7 +205,7 @@ def test_no_attempt_is_started_while_anything_of_another_lives(tmp_path: Path) -
         assert job.job_dir.read_child() is not None
 
 
-def test_a_supervisor_that_has_not_said_who_it_is_is_waited_for(tmp_path: Path) -> None:
+def test_unannounced_supervisor_blocks_clear(tmp_path: Path) -> None:
     """Its worker was killed right after it had started it: all that is written is of the attempt before."""
     assert run(make_job(tmp_path, "")) == ChildExit(0)
     job = make_job(tmp_path, POLITE, attempt=2)
@@ -220,7 +220,7 @@ def test_a_supervisor_that_has_not_said_who_it_is_is_waited_for(tmp_path: Path) 
     assert run(make_job(tmp_path, "", attempt=3)) == ChildExit(0)
 
 
-def test_an_attempt_that_is_starting_is_waited_for(tmp_path: Path) -> None:
+def test_clear_waits_for_starting_attempt(tmp_path: Path) -> None:
     job_dir = make_job(tmp_path, "").job_dir
     output = job_dir.open_output(is_exclusive=True)  # as its supervisor has it before it writes child.json
     threading.Timer(0.5, output.close).start()
@@ -239,7 +239,7 @@ def started_and_frozen(job: Job) -> tuple[LocalChild, int]:
     return child, supervisor
 
 
-def test_a_pid_that_is_used_again_is_left_alone(tmp_path: Path) -> None:
+def test_reused_pid_is_left_alone(tmp_path: Path) -> None:
     job = make_job(tmp_path, "")
     job.job_dir.path.mkdir(parents=True)
     start = process_start(os.getpid())

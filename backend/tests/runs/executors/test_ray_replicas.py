@@ -75,16 +75,14 @@ def reported(node: Machine, replica: Replica, exit_: ChildExit | None = None) ->
     return report
 
 
-def test_lines_arrive_once_and_in_order(node: Machine, here: Machine, replica: Replica) -> None:
+def test_lines_arrive_once_in_order(node: Machine, here: Machine, replica: Replica) -> None:
     for step in range(1, 4):
         node.append("metrics.jsonl", f'{{"step": {step}}}\n')
         reported(node, replica)
     assert [line["step"] for line in read_json_lines(here.run_dir.metrics)] == [1, 2, 3]
 
 
-def test_a_line_that_is_being_written_waits_for_its_end(
-    node: Machine, here: Machine, replica: Replica
-) -> None:
+def test_partial_line_waits_for_newline(node: Machine, here: Machine, replica: Replica) -> None:
     node.append("metrics.jsonl", '{"step": 1}\n{"st')
     reported(node, replica)
     assert here.run_dir.metrics.read_text() == '{"step": 1}\n'
@@ -93,9 +91,7 @@ def test_a_line_that_is_being_written_waits_for_its_end(
     assert here.run_dir.metrics.read_text() == '{"step": 1}\n{"step": 2}\n'
 
 
-def test_metrics_that_are_cut_back_there_are_cut_back_here(
-    node: Machine, here: Machine, replica: Replica
-) -> None:
+def test_truncated_metrics_are_truncated_locally(node: Machine, here: Machine, replica: Replica) -> None:
     node.append("metrics.jsonl", "".join(f'{{"step": {step}}}\n' for step in range(1, 10)))
     reported(node, replica)
     keep_json_lines(node.run_dir.metrics, lambda line: line["step"] <= 4)
@@ -104,9 +100,7 @@ def test_metrics_that_are_cut_back_there_are_cut_back_here(
     assert [line["step"] for line in read_json_lines(here.run_dir.metrics)] == [1, 2, 3, 4, 5]
 
 
-def test_output_arrives_byte_by_byte_after_what_was_printed_before(
-    node: Machine, here: Machine, replica: Replica
-) -> None:
+def test_output_is_appended_byte_for_byte(node: Machine, here: Machine, replica: Replica) -> None:
     replica.print_line("training on a node")
     for part in (b"50%\r", b"\xff\xfe", b"100%\n"):
         with node.job_dir.output.open("ab") as output:
@@ -115,7 +109,7 @@ def test_output_arrives_byte_by_byte_after_what_was_printed_before(
     assert here.job_dir.output.read_bytes() == b"training on a node\n50%\r\xff\xfe100%\n"
 
 
-def test_more_than_goes_into_one_report_comes_with_the_next(
+def test_large_output_spans_reports(
     node: Machine, here: Machine, replica: Replica, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ray_reports, "CHUNK_BYTES", 5)
@@ -128,7 +122,7 @@ def test_more_than_goes_into_one_report_comes_with_the_next(
     assert num_reports == 7
 
 
-def test_the_manifest_is_the_last_to_arrive(node: Machine, here: Machine, replica: Replica) -> None:
+def test_manifest_arrives_last(node: Machine, here: Machine, replica: Replica) -> None:
     node.write("plan.json", "{}")
     node.write("run_manifest.json", "{}")
     reported(node, replica)
@@ -137,9 +131,7 @@ def test_the_manifest_is_the_last_to_arrive(node: Machine, here: Machine, replic
     assert here.files() == node.files()
 
 
-def test_a_manifest_of_an_earlier_attempt_goes_when_it_goes_there(
-    node: Machine, here: Machine, replica: Replica
-) -> None:
+def test_stale_manifest_is_removed(node: Machine, here: Machine, replica: Replica) -> None:
     for machine in (node, here):
         machine.write("run_manifest.json", '{"status": "cancelled"}')
     reported(node, replica)
@@ -149,9 +141,7 @@ def test_a_manifest_of_an_earlier_attempt_goes_when_it_goes_there(
     assert not here.run_dir.manifest.exists()
 
 
-def test_directories_arrive_whole_and_go_when_they_are_gone_there(
-    node: Machine, here: Machine, replica: Replica
-) -> None:
+def test_collect_mirrors_directories(node: Machine, here: Machine, replica: Replica) -> None:
     here.write("checkpoints/10/state", "old")
     here.write("checkpoints/20/state", "torn")
     for name in ("checkpoints/20/state", "checkpoints/30/state/part", "model/config.json", "log.txt"):
@@ -160,9 +150,7 @@ def test_directories_arrive_whole_and_go_when_they_are_gone_there(
     assert here.files() == node.files()
 
 
-def test_a_file_that_does_not_arrive_as_it_was_sent_leaves_what_was_there(
-    node: Machine, here: Machine, replica: Replica
-) -> None:
+def test_damaged_transfer_keeps_old_file(node: Machine, here: Machine, replica: Replica) -> None:
     here.write("model/config.json", "as before")
     node.write("model/config.json", "as it is there")
     with pytest.raises(StorageError, match=r"model/config\.json was damaged"):
@@ -170,9 +158,7 @@ def test_a_file_that_does_not_arrive_as_it_was_sent_leaves_what_was_there(
     assert here.files() == {"model/config.json": "as before"}
 
 
-def test_a_small_file_is_sent_again_only_when_it_was_written_again(
-    node: Machine, here: Machine, replica: Replica
-) -> None:
+def test_small_file_is_resent_on_change(node: Machine, here: Machine, replica: Replica) -> None:
     node.write("environment.json", json.dumps({"python": "3.11"}))
     assert "environment.json" in reported(node, replica).files
     assert reported(node, replica).files == {}

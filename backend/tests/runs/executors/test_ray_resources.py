@@ -20,17 +20,17 @@ def demanded(
     return demand_of(device, sharding, settings or Settings(), nodes or EVERYTHING).amounts
 
 
-def test_a_cpu_run_takes_cpus_only() -> None:
+def test_cpu_run_requests_cpus_only() -> None:
     assert demanded("cpu") == {"CPU": 1}
     assert demanded("cpu", settings=Settings(ray_cpus_per_run=4)) == {"CPU": 4}
 
 
-def test_a_mesh_takes_as_many_devices_as_it_has() -> None:
+def test_mesh_requests_all_its_devices() -> None:
     assert demanded("gpu", data=1, fsdp=4, tensor=2) == {"CPU": 1, "GPU": 8}
     assert demanded("tpu", data=2, fsdp=1, tensor=1) == {"CPU": 1, "TPU": 2}
 
 
-def test_an_open_axis_takes_what_the_settings_say() -> None:
+def test_open_axis_follows_settings() -> None:
     assert demanded("gpu") == {"CPU": 1, "GPU": 1}
     assert demanded("gpu", settings=Settings(ray_devices_per_run=4)) == {"CPU": 1, "GPU": 4}
     assert demanded("gpu", tensor=2) == {"CPU": 1, "GPU": 2}
@@ -40,20 +40,20 @@ def test_an_open_axis_takes_what_the_settings_say() -> None:
     ("nodes", "taken"),
     [(EVERYTHING, "TPU"), ((CPU_NODE, GPU_NODE), "GPU"), ((CPU_NODE,), "CPU")],
 )
-def test_auto_takes_the_best_that_the_cluster_has(nodes: tuple[Resources, ...], taken: str) -> None:
+def test_auto_prefers_best_device(nodes: tuple[Resources, ...], taken: str) -> None:
     assert list(demanded("auto", *nodes))[-1] == taken
 
 
-def test_what_no_single_node_has_is_refused_with_what_there_is() -> None:
+def test_unsatisfiable_demand_lists_nodes() -> None:
     with pytest.raises(DeviceError, match=r"has CPU 1, GPU 16\. There are: 1 x CPU 8; 2 x CPU 8, GPU 8\."):
         demanded("gpu", CPU_NODE, GPU_NODE, GPU_NODE, fsdp=16)
 
 
-def test_an_empty_cluster_says_so() -> None:
+def test_empty_cluster_is_reported() -> None:
     with pytest.raises(DeviceError, match=r"There are: none\."):
         demand_of("cpu", make_recipe().sharding, Settings(), [])
 
 
-def test_ray_counts_a_tpu_apart() -> None:
+def test_tpu_is_custom_resource() -> None:
     demand = demand_of("tpu", make_recipe(**{"sharding.fsdp": 4}).sharding, Settings(), EVERYTHING)
     assert demand.options == {"num_cpus": 1, "num_gpus": 0, "resources": {"TPU": 4}}

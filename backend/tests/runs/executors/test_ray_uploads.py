@@ -45,7 +45,7 @@ def node(tmp_path: Path, url: str) -> Node:
     return Node(tmp_path / "first", url)
 
 
-def test_the_mirror_follows_the_checkpoints(node: Node) -> None:
+def test_mirror_follows_checkpoints(node: Node) -> None:
     node.uploads.begin()
     node.save(10, metrics=10)
     wait_for(lambda: node.steps() == [10])
@@ -55,7 +55,7 @@ def test_the_mirror_follows_the_checkpoints(node: Node) -> None:
     node.uploads.finish(is_needed=False)
 
 
-def test_the_newest_stays_until_a_newer_one_is_there(node: Node) -> None:
+def test_newest_mirrored_checkpoint_is_kept(node: Node) -> None:
     node.save(10, metrics=10)
     node.uploads.finish(is_needed=True)
     node.drop(10)
@@ -63,15 +63,13 @@ def test_the_newest_stays_until_a_newer_one_is_there(node: Node) -> None:
     assert node.steps() == [10]
 
 
-def test_a_half_written_checkpoint_is_not_mirrored(node: Node) -> None:
+def test_partial_checkpoint_is_not_mirrored(node: Node) -> None:
     (node.run_dir.checkpoints / "10.orbax-checkpoint-tmp").mkdir()
     node.uploads.finish(is_needed=True)
     assert node.steps() == []
 
 
-def test_another_node_gets_checkpoints_and_the_metrics_that_belong_to_them(
-    node: Node, tmp_path: Path, url: str
-) -> None:
+def test_restore_brings_checkpoint_and_metrics(node: Node, tmp_path: Path, url: str) -> None:
     node.save(10, metrics=12)
     node.uploads.finish(is_needed=True)
     other = Node(tmp_path / "second", url)
@@ -81,7 +79,7 @@ def test_another_node_gets_checkpoints_and_the_metrics_that_belong_to_them(
     assert other.run_dir.metrics.read_text().count("\n") == 12
 
 
-def test_records_that_are_longer_than_the_mirrored_ones_stay(node: Node, tmp_path: Path, url: str) -> None:
+def test_restore_keeps_longer_metrics(node: Node, tmp_path: Path, url: str) -> None:
     node.save(10, metrics=10)
     node.uploads.finish(is_needed=True)
     other = Node(tmp_path / "second", url)
@@ -90,7 +88,7 @@ def test_records_that_are_longer_than_the_mirrored_ones_stay(node: Node, tmp_pat
     assert other.run_dir.metrics.read_text() == "x" * 10_000
 
 
-def test_newer_checkpoints_that_are_here_are_not_touched(node: Node, tmp_path: Path, url: str) -> None:
+def test_restore_keeps_newer_checkpoints(node: Node, tmp_path: Path, url: str) -> None:
     node.save(10, metrics=10)
     node.uploads.finish(is_needed=True)
     other = Node(tmp_path / "second", url)
@@ -99,7 +97,7 @@ def test_newer_checkpoints_that_are_here_are_not_touched(node: Node, tmp_path: P
     assert [path.name for path in other.run_dir.checkpoints.iterdir()] == ["30"]
 
 
-def test_a_damaged_one_is_left_out_and_named(node: Node, tmp_path: Path, url: str) -> None:
+def test_restore_skips_damaged_checkpoint(node: Node, tmp_path: Path, url: str) -> None:
     for step in (10, 20):
         node.save(step, metrics=step)
     node.uploads.finish(is_needed=True)
@@ -111,7 +109,7 @@ def test_a_damaged_one_is_left_out_and_named(node: Node, tmp_path: Path, url: st
     assert "step 20 is damaged" in other.said[0]
 
 
-def test_a_step_that_is_saved_again_is_mirrored_again(node: Node, tmp_path: Path, url: str) -> None:
+def test_resaved_step_is_mirrored_again(node: Node, tmp_path: Path, url: str) -> None:
     node.save(10, metrics=10)
     node.uploads.finish(is_needed=True)
     other = Node(tmp_path / "second", url)
@@ -125,7 +123,7 @@ def test_a_step_that_is_saved_again_is_mirrored_again(node: Node, tmp_path: Path
     assert (tmp_path / "third" / "10" / "state").read_text() == "the other's state"
 
 
-def test_a_mirror_that_cannot_be_written_is_named_once_and_stops_nothing(tmp_path: Path) -> None:
+def test_unwritable_mirror_warns_once(tmp_path: Path) -> None:
     (tmp_path / "shared").write_text("no directory")
     node = Node(tmp_path / "first", f"file://{tmp_path / 'shared'}")
     node.save(10, metrics=10)

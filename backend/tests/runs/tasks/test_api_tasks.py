@@ -43,7 +43,7 @@ def carried_out(store: Home, monkeypatch: pytest.MonkeyPatch) -> TaskClaim:
     return claim
 
 
-def test_what_cannot_be_done_is_refused_before_it_waits(client: TestClient, store: Home) -> None:
+def test_invalid_tasks_are_not_queued(client: TestClient, store: Home) -> None:
     registered(store)
     evaluation = {"kind": "evaluation", "model": "demo", "eval_set": "eval_v2"}
     for changes, status, said in [
@@ -59,7 +59,7 @@ def test_what_cannot_be_done_is_refused_before_it_waits(client: TestClient, stor
     assert client.get("/api/tasks").json()["pagination"]["total"] == 0
 
 
-def test_a_task_shows_how_far_it_is_and_can_be_cancelled(client: TestClient, store: Home) -> None:
+def test_task_reports_progress_and_cancels(client: TestClient, store: Home) -> None:
     registered(store)
     task = asked(client, kind="evaluation", model="demo", eval_set="eval_v2", decoding={"max_new_tokens": 64})
     assert (task["status"], task["model"]) == ("queued", "demo:1")
@@ -76,14 +76,14 @@ def test_a_task_shows_how_far_it_is_and_can_be_cancelled(client: TestClient, sto
     assert client.get(f"{path}/download").status_code == 409
 
 
-def test_an_unknown_task_is_not_found(client: TestClient) -> None:
+def test_unknown_task_is_not_found(client: TestClient) -> None:
     for path in ("", "/output", "/download"):
         assert client.get(f"/api/tasks/{NOBODY}{path}").status_code == 404
     assert client.post(f"/api/tasks/{NOBODY}/cancel").status_code == 404
     assert client.delete(f"/api/tasks/{NOBODY}").status_code == 404
 
 
-def test_an_exported_zip_is_proved_downloaded_and_removed(
+def test_exported_zip_is_verified_and_downloadable(
     client: TestClient, store: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     registered(store)
@@ -101,9 +101,7 @@ def test_an_exported_zip_is_proved_downloaded_and_removed(
 
 
 @pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
-def test_a_run_is_evaluated_by_its_task(
-    client: TestClient, store: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_task_evaluates_run(client: TestClient, store: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     scripted_run(store.settings.runs_dir, "run-1")
     task = asked(
         client,

@@ -19,26 +19,26 @@ def decided(how: ChildExit, reason: Any = None, *, num_failures: int = 0, **valu
 
 
 @pytest.mark.parametrize("reason", [None, "cancel", "drain"])
-def test_a_result_is_a_success(reason: StopReason | None) -> None:
+def test_result_means_success(reason: StopReason | None) -> None:
     assert decided(ChildExit(0), reason, result=RESULT) == Finished(
         "succeeded", "Succeeded.", 0, result=RESULT
     )
 
 
-def test_success_needs_a_result() -> None:
+def test_success_requires_result() -> None:
     outcome = decided(ChildExit(0))
     assert isinstance(outcome, Finished)
     assert outcome.status == "failed"
 
 
-def test_the_printed_error_is_the_failure() -> None:
+def test_printed_error_becomes_failure() -> None:
     outcome = decided(ChildExit(2), output_tail="error: It is wrong.\nnext:  Do it right.\n")
     assert isinstance(outcome, Finished)
     assert outcome.failure is not None
     assert (outcome.failure.detail, outcome.failure.next_step) == ("It is wrong.", "Do it right.")
 
 
-def test_a_stopped_task_is_cancelled_or_requeued() -> None:
+def test_stopped_task_is_cancelled_or_requeued() -> None:
     assert decided(KILLED, "cancel") == Finished("cancelled", "Cancelled.")
     for how, reason in ((KILLED, "drain"), (ChildExit(143), "database-away")):
         outcome = decided(how, reason, num_failures=1)
@@ -46,7 +46,7 @@ def test_a_stopped_task_is_cancelled_or_requeued() -> None:
         assert (outcome.num_failures, outcome.wait_s) == (1, 0.0)
 
 
-def test_a_lost_child_is_retried_then_fails() -> None:
+def test_lost_child_retries_then_fails() -> None:
     again = decided(KILLED)
     assert isinstance(again, Requeued)
     assert (again.num_failures, again.wait_s > 0) == (1, True)

@@ -16,7 +16,7 @@ from tunix_rt.runs.tasks.types import TaskFilter, TaskResult
 from tunix_rt.runs.types import Slot
 
 
-def test_tasks_are_taken_in_the_order_they_came_and_once(store: Home) -> None:
+def test_tasks_are_claimed_once_in_order(store: Home) -> None:
     first, second = queued_task(store), queued_task(store, EXPORT)
     claims = [TaskRepository(store.database).claim("worker-a", ANY_SLOT) for _ in range(3)]
     assert [claim and claim.task.task_id for claim in claims] == [first.task_id, second.task_id, None]
@@ -25,7 +25,7 @@ def test_tasks_are_taken_in_the_order_they_came_and_once(store: Home) -> None:
     assert TaskRepository(store.database).get(first.task_id) == claims[0].task
 
 
-def test_a_slot_takes_only_tasks_of_its_device_and_a_paused_queue_none(store: Home) -> None:
+def test_claim_respects_device_and_pause(store: Home) -> None:
     queued_task(store, EVALUATE.model_copy(update={"device": "gpu"}))
     assert TaskRepository(store.database).claim("worker-a", (Slot(device="cpu"),)) is None
     FlagRepository(store.database).set_queue_paused(True)
@@ -34,7 +34,7 @@ def test_a_slot_takes_only_tasks_of_its_device_and_a_paused_queue_none(store: Ho
     assert TaskRepository(store.database).claim("worker-a", (Slot(device="gpu", index=0),)) is not None
 
 
-def test_a_lease_is_kept_by_beats_and_lets_its_holder_alone_write_the_end(store: Home) -> None:
+def test_lease_beats_and_finishes_once(store: Home) -> None:
     claim = claimed_task(store)
     assert [answer.status for answer in TaskRepository(store.database).beat([claim.lease])] == ["running"]
     assert [(lease.token, lease.beats) for lease in TaskRepository(store.database).leases()] == [
@@ -49,7 +49,7 @@ def test_a_lease_is_kept_by_beats_and_lets_its_holder_alone_write_the_end(store:
     assert done.finished_at is not None
 
 
-def test_a_retry_waits_for_its_moment(store: Home) -> None:
+def test_retry_waits_until_due(store: Home) -> None:
     claim = claimed_task(store)
     moment = NOON + timedelta(seconds=8)
     assert TaskRepository(store.database).requeue(claim.lease, not_before=moment, num_failures=1)
@@ -63,7 +63,7 @@ def test_a_retry_waits_for_its_moment(store: Home) -> None:
     assert TaskRepository(store.database).get(claim.task.task_id).num_failures == 1
 
 
-def test_a_queued_task_is_cancelled_at_once_and_a_running_one_when_its_worker_has_stopped(
+def test_running_task_cancels_after_worker_stops(
     store: Home,
 ) -> None:
     waiting = queued_task(store)
@@ -77,7 +77,7 @@ def test_a_queued_task_is_cancelled_at_once_and_a_running_one_when_its_worker_ha
         TaskRepository(store.database).cancel(claim.task.task_id)
 
 
-def test_a_page_holds_the_newest_tasks_that_fit(store: Home) -> None:
+def test_tasks_are_filtered_newest_first(store: Home) -> None:
     asked = [queued_task(store), queued_task(store, EXPORT), queued_task(store, EXPORT, model="run-1")]
     ids = [task.task_id for task in asked]
 
@@ -92,7 +92,7 @@ def test_a_page_holds_the_newest_tasks_that_fit(store: Home) -> None:
     assert TaskRepository(store.database).list(TaskFilter(status=("failed",)), limit=10, offset=0).total == 0
 
 
-def test_only_a_task_that_has_ended_can_be_removed(store: Home) -> None:
+def test_running_task_cannot_be_removed(store: Home) -> None:
     claim = claimed_task(store)
     with pytest.raises(ConflictError, match="tasks cancel"):
         TaskRepository(store.database).remove(claim.task.task_id)

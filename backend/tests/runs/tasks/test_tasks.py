@@ -33,7 +33,7 @@ def ended_as(store: Home, task: Task, status: RunStatus) -> Task:
     return TaskRepository(store.database).get(task.task_id)
 
 
-def test_a_worker_carries_a_task_out_and_says_why_another_cannot_be(store: Home) -> None:
+def test_worker_exports_or_reports_failure(store: Home) -> None:
     version = registered(store)
     done = queued_task(store, EXPORT, model=version.reference)
     gone = queued_task(store, EXPORT, model="gone:1")
@@ -50,9 +50,7 @@ def test_a_worker_carries_a_task_out_and_says_why_another_cannot_be(store: Home)
     assert failed.num_attempts == 1
 
 
-def test_a_task_that_is_cancelled_while_it_runs_ends_cancelled(
-    store: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_running_task_is_cancelled(store: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     version = registered(store)
     task = queued_task(store, EVALUATE, model=version.reference)
     job_dir = TaskDir(store.settings.tasks_dir / str(task.task_id)).job_dir
@@ -68,7 +66,7 @@ def test_a_task_that_is_cancelled_while_it_runs_ends_cancelled(
     assert not job_dir.is_output_held()
 
 
-def test_a_task_of_a_worker_that_has_died_goes_back_into_the_queue(store: Home) -> None:
+def test_dead_worker_task_is_requeued(store: Home) -> None:
     WorkerRepository(store.database).register(
         make_worker("worker-a", pid=os.getpid(), process_start=f"{machine()}:0")
     )

@@ -13,7 +13,7 @@ class Clock:
         return self.now_s
 
 
-def test_an_unchanged_beat_is_stale_after_the_timeout() -> None:
+def test_unchanged_beat_becomes_stale() -> None:
     clock = Clock()
     watch = HeartbeatWatch(60.0, clock)
     assert watch.stale({"a": 1, "b": 1}) == set()
@@ -23,7 +23,7 @@ def test_an_unchanged_beat_is_stale_after_the_timeout() -> None:
     assert watch.stale({"a": 1, "b": 2}) == {"a"}
 
 
-def test_a_slow_beat_is_never_stale() -> None:
+def test_slow_beat_is_never_stale() -> None:
     clock = Clock()
     watch = HeartbeatWatch(60.0, clock)
     for beats in range(10):
@@ -31,7 +31,7 @@ def test_a_slow_beat_is_never_stale() -> None:
         clock.now_s += 50
 
 
-def test_a_suspended_observer_starts_the_timeout_again() -> None:
+def test_suspended_observer_restarts_timeout() -> None:
     clock = Clock()
     watch = HeartbeatWatch(60.0, clock)
     watch.stale({"a": 1})
@@ -41,7 +41,7 @@ def test_a_suspended_observer_starts_the_timeout_again() -> None:
     assert watch.stale({"a": 2}) == set()
 
 
-def test_a_new_lease_starts_the_timeout_again() -> None:
+def test_new_lease_restarts_timeout() -> None:
     clock = Clock()
     watch = HeartbeatWatch(60.0, clock)
     watch.stale({"first": 3})

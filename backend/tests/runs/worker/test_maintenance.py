@@ -37,7 +37,7 @@ def known(store: Home, worker_id: str) -> Worker:
     return next(one for one in WorkerRepository(store.database).list() if one.worker_id == worker_id)
 
 
-def test_a_silent_worker_elsewhere_loses_its_run(store: Home) -> None:
+def test_silent_remote_worker_loses_run(store: Home) -> None:
     clock = Clock()
     WorkerRepository(store.database).register(make_worker("worker-a", process_start=ELSEWHERE))
     claimed(store)
@@ -56,7 +56,7 @@ def test_a_silent_worker_elsewhere_loses_its_run(store: Home) -> None:
     assert known(store, "worker-a").status == "lost"
 
 
-def test_a_beating_worker_keeps_its_run(store: Home) -> None:
+def test_beating_remote_worker_keeps_run(store: Home) -> None:
     clock = Clock()
     WorkerRepository(store.database).register(make_worker("worker-a", process_start=ELSEWHERE))
     claim = claimed(store)
@@ -71,7 +71,7 @@ def test_a_beating_worker_keeps_its_run(store: Home) -> None:
     assert known(store, "worker-a").status == "active"
 
 
-def test_a_dead_process_of_this_machine_loses_its_run_at_once(store: Home) -> None:
+def test_dead_local_worker_loses_run(store: Home) -> None:
     WorkerRepository(store.database).register(
         make_worker("worker-a", pid=os.getpid(), process_start=f"{machine()}:0")
     )
@@ -81,7 +81,7 @@ def test_a_dead_process_of_this_machine_loses_its_run_at_once(store: Home) -> No
     assert "has died" in RunRepository(store.database).events("run-1")[-1].message
 
 
-def test_a_living_process_of_this_machine_keeps_it(store: Home) -> None:
+def test_living_local_worker_keeps_run(store: Home) -> None:
     start = process_start(os.getpid())
     assert start is not None
     WorkerRepository(store.database).register(make_worker("worker-a", pid=os.getpid(), process_start=start))
@@ -90,13 +90,13 @@ def test_a_living_process_of_this_machine_keeps_it(store: Home) -> None:
     assert RunRepository(store.database).get("run-1").status == "running"
 
 
-def test_a_claim_without_an_answer_is_requeued(store: Home) -> None:
+def test_unanswered_claim_is_requeued(store: Home) -> None:
     claimed(store, worker_id="observer")
     observer(store, Clock()).requeue_lost_runs()
     assert RunRepository(store.database).get("run-1").status == "queued"
 
 
-def test_a_cancelled_run_of_a_dead_worker_is_cancelled(store: Home) -> None:
+def test_cancelling_run_is_not_requeued(store: Home) -> None:
     WorkerRepository(store.database).register(
         make_worker("worker-a", pid=os.getpid(), process_start=f"{machine()}:0")
     )

@@ -42,7 +42,7 @@ def active_worker(store: Home) -> tuple[str, int] | None:
 
 
 @pytest.mark.skipif(not HAS_PROC, reason="the engine is found through /proc")
-def test_a_real_run_survives_the_death_of_its_engine(tmp_path: Path) -> None:
+def test_run_survives_engine_death(tmp_path: Path) -> None:
     workshop = make_workshop(tmp_path)
     with closing(open_home(workshop.settings)) as store:
         run_id = submitted(store, workshop)
@@ -69,7 +69,7 @@ def test_a_real_run_survives_the_death_of_its_engine(tmp_path: Path) -> None:
     assert "step 12/12" in job_dir.output.read_text()
 
 
-def test_the_worker_beside_a_server_is_replaced_when_it_dies_and_leaves_with_it(tmp_path: Path) -> None:
+def test_server_replaces_and_stops_its_worker(tmp_path: Path) -> None:
     workshop = make_workshop(tmp_path)
     environ = environment(workshop.settings, **QUICK)
     with closing(open_home(workshop.settings)) as store:

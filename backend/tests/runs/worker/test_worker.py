@@ -18,7 +18,7 @@ TWO = (Slot(device="cpu"), Slot(device="cpu"))
 pytestmark = pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
 
 
-def test_a_run_is_taken_trained_and_recorded(store: Home) -> None:
+def test_worker_trains_and_records_run(store: Home) -> None:
     queued(store)
     with working(store, "save(7); print('hello'); " + SUCCEEDING):
         run = ended_as(store, "succeeded")
@@ -29,7 +29,7 @@ def test_a_run_is_taken_trained_and_recorded(store: Home) -> None:
     assert (store.settings.jobs_dir / "run-1" / "output.log").read_text() == "hello\n"
 
 
-def test_success_needs_a_manifest(store: Home) -> None:
+def test_success_requires_manifest(store: Home) -> None:
     queued(store)
     with working(store, "sys.exit(0)"):
         run = ended_as(store, "failed")
@@ -37,7 +37,7 @@ def test_success_needs_a_manifest(store: Home) -> None:
     assert run.failure.code == "no-manifest"
 
 
-def test_a_request_error_is_never_retried(store: Home) -> None:
+def test_request_error_is_never_retried(store: Home) -> None:
     for code in range(2, 7):
         queued(store, f"run-{code}")
     program = "print(f'error: It is wrong.\\nnext:  Do it right.'); sys.exit(int(run.name[-1]))"
@@ -49,7 +49,7 @@ def test_a_request_error_is_never_retried(store: Home) -> None:
     assert {run.failure and run.failure.next_step for run in ends} == {"Do it right."}
 
 
-def test_a_failure_is_retried_then_final(store: Home) -> None:
+def test_repeated_failure_becomes_final(store: Home) -> None:
     queued(store)
     failure = {"code": "storage", "detail": "The disk is full.", "next_step": "Free space."}
     with working(store, f"end(1, failure={failure})", run_max_failures=2):
@@ -64,7 +64,7 @@ def test_a_failure_is_retried_then_final(store: Home) -> None:
     assert "tunix-rt runs resume run-1" in run.failure.next_step
 
 
-def test_a_killed_engine_resumes_from_its_checkpoint(store: Home) -> None:
+def test_killed_engine_resumes_from_checkpoint(store: Home) -> None:
     queued(store)
     program = "if newest(): end(0, 'succeeded')\nsave(5)\nos.kill(os.getpid(), signal.SIGKILL)"
     with working(store, program):
@@ -75,7 +75,7 @@ def test_a_killed_engine_resumes_from_its_checkpoint(store: Home) -> None:
     assert "SIGKILL, which Tunix RT did not send" in retry.message
 
 
-def test_a_checkpoint_resets_the_failure_count(store: Home) -> None:
+def test_checkpoint_resets_failure_count(store: Home) -> None:
     queued(store)
     program = "if newest() == 2: end(0, 'succeeded')\nsave(newest() + 1)\nsys.exit(1)"
     with working(store, program, run_max_failures=2):
@@ -83,7 +83,7 @@ def test_a_checkpoint_resets_the_failure_count(store: Home) -> None:
     assert (run.num_attempts, run.num_failures) == (3, 1)
 
 
-def test_a_cancelled_run_saves_and_ends(store: Home) -> None:
+def test_cancelled_run_saves_and_ends(store: Home) -> None:
     queued(store)
     with working(store, WAITING):
         wait_for(run_path(store, "ready").exists)
@@ -93,7 +93,7 @@ def test_a_cancelled_run_saves_and_ends(store: Home) -> None:
     assert kinds(store)[-3:] == ["cancel-asked", "stopping", "cancelled"]
 
 
-def test_a_run_that_does_not_stop_is_killed(store: Home) -> None:
+def test_unresponsive_run_is_killed(store: Home) -> None:
     queued(store)
     with working(store, STUBBORN, cancel_grace_s=0.1):
         wait_for(run_path(store, "ready").exists)
@@ -102,7 +102,7 @@ def test_a_run_that_does_not_stop_is_killed(store: Home) -> None:
     assert kinds(store)[-3:] == ["stopping", "killed", "cancelled"]
 
 
-def test_a_run_that_ends_before_the_cancel_succeeds(store: Home) -> None:
+def test_run_finishing_before_cancel_succeeds(store: Home) -> None:
     queued(store)
     program = "signal.signal(signal.SIGTERM, lambda *_: end(0, 'succeeded')); announce(); time.sleep(600)"
     with working(store, program):
@@ -111,7 +111,7 @@ def test_a_run_that_ends_before_the_cancel_succeeds(store: Home) -> None:
         ended_as(store, "succeeded")
 
 
-def test_a_paused_run_resumes_where_it_stopped(store: Home) -> None:
+def test_paused_run_resumes_from_checkpoint(store: Home) -> None:
     queued(store)
     with working(store, RESUMING):
         wait_for(run_path(store, "ready").exists)
@@ -122,7 +122,7 @@ def test_a_paused_run_resumes_where_it_stopped(store: Home) -> None:
         ended_as(store, "succeeded")
 
 
-def test_the_evaluation_follows_the_training(store: Home) -> None:
+def test_evaluation_follows_training(store: Home) -> None:
     queued(store, eval_set="eval-v2")
     with working(store, SUCCEEDING, evaluation="(run / 'asked').write_text(os.environ['ASKED'])"):
         ended_as(store, "succeeded")
@@ -131,7 +131,7 @@ def test_the_evaluation_follows_the_training(store: Home) -> None:
     assert asked == "-m tunix_rt.cli eval run run-1 --eval-set eval-v2 --engine auto --device auto"
 
 
-def test_a_failed_evaluation_does_not_undo_the_training(store: Home) -> None:
+def test_failed_evaluation_keeps_training(store: Home) -> None:
     queued(store, eval_set="eval-v2")
     with working(store, SUCCEEDING, evaluation="sys.exit(3)"):
         ended_as(store, "succeeded")
@@ -140,7 +140,7 @@ def test_a_failed_evaluation_does_not_undo_the_training(store: Home) -> None:
     assert "tunix-rt eval run-1 --eval-set eval-v2" in warning.message
 
 
-def test_a_killed_evaluation_does_not_undo_the_training(store: Home) -> None:
+def test_killed_evaluation_keeps_training(store: Home) -> None:
     queued(store, eval_set="eval-v2")
     evaluation = "os.kill(os.getpid(), signal.SIGKILL)"
     with working(store, SUCCEEDING, evaluation=evaluation, run_max_failures=2):
@@ -157,7 +157,7 @@ def test_a_killed_evaluation_does_not_undo_the_training(store: Home) -> None:
     ]
 
 
-def test_a_finished_training_is_not_repeated(store: Home) -> None:
+def test_finished_training_is_not_repeated(store: Home) -> None:
     queued(store)
     with working(store, "announce('trained'); " + SUCCEEDING):
         ended_as(store, "succeeded")
@@ -169,7 +169,7 @@ def test_a_finished_training_is_not_repeated(store: Home) -> None:
     assert run_path(store, "run_manifest.json").read_bytes() == manifest
 
 
-def test_a_lost_lease_kills_the_child(store: Home) -> None:
+def test_lost_lease_kills_child(store: Home) -> None:
     queued(store)
     with working(store, STUBBORN, worker_poll_s=1_000.0):
         engine = wait_for(lambda: number_in(run_path(store, "ready")))
@@ -188,7 +188,7 @@ def _exit(store: Home) -> str:
     return path.read_text() if path.exists() else "{}"
 
 
-def test_the_error_file_of_a_child_becomes_the_failure(store: Home) -> None:
+def test_error_file_becomes_failure(store: Home) -> None:
     queued(store)
     error = {"code": "bad-data", "detail": "No row is left.", "next_step": "Add rows.", "exit_code": 3}
     program = f"open(os.environ['TUNIX_RT_ERROR_FILE'], 'w').write({json.dumps(error)!r}); sys.exit(3)"

@@ -55,7 +55,7 @@ def engine_of(store: Home) -> tuple[int, str]:
     return pid, start
 
 
-def test_two_workers_share_the_queue_and_never_a_run(store: Home) -> None:
+def test_two_workers_never_share_runs(store: Home) -> None:
     names = [f"run-{number}" for number in range(8)]
     for name in names:
         queued(store, name)
@@ -69,7 +69,7 @@ def test_two_workers_share_the_queue_and_never_a_run(store: Home) -> None:
 
 
 @sqlite_only
-def test_the_run_of_a_killed_worker_goes_on_elsewhere(store: Home, settings: Settings) -> None:
+def test_killed_worker_run_resumes_elsewhere(store: Home, settings: Settings) -> None:
     queued(store)
     with worker_process(settings, RESUMING) as worker:
         engine = engine_of(store)
@@ -90,7 +90,7 @@ def test_the_run_of_a_killed_worker_goes_on_elsewhere(store: Home, settings: Set
 
 
 @sqlite_only
-def test_a_worker_that_is_told_to_stop_gives_its_runs_back(store: Home) -> None:
+def test_stopped_worker_returns_its_runs(store: Home) -> None:
     queued(store)
     with working(store, WAITING) as loop:
         engine = engine_of(store)
@@ -103,7 +103,7 @@ def test_a_worker_that_is_told_to_stop_gives_its_runs_back(store: Home) -> None:
 
 
 @sqlite_only
-def test_a_worker_that_is_told_twice_stops_at_once(store: Home) -> None:
+def test_second_stop_kills_immediately(store: Home) -> None:
     queued(store)
     with working(store, STUBBORN) as loop:
         engine = engine_of(store)
@@ -115,7 +115,7 @@ def test_a_worker_that_is_told_twice_stops_at_once(store: Home) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere an engine outlives its supervisor")
 @sqlite_only
-def test_a_killed_supervisor_costs_one_retry(store: Home) -> None:
+def test_killed_supervisor_costs_one_retry(store: Home) -> None:
     queued(store)
     with working(store, RESUMING):
         engine = engine_of(store)
@@ -128,7 +128,7 @@ def test_a_killed_supervisor_costs_one_retry(store: Home) -> None:
 
 
 @sqlite_only
-def test_a_locked_database_does_not_disturb_the_child(store: Home) -> None:
+def test_locked_database_does_not_stop_child(store: Home) -> None:
     queued(store)
     with working(store, UNTIL_TOLD):
         wait_for(lambda: kinds(store)[-1] == "started" and run_path(store, "ready").exists())
@@ -138,7 +138,7 @@ def test_a_locked_database_does_not_disturb_the_child(store: Home) -> None:
         ended_as(store, "succeeded")
 
 
-def test_a_database_that_is_away_costs_nothing(tmp_path: Path) -> None:
+def test_database_outage_costs_no_attempt(tmp_path: Path) -> None:
     home = tmp_path / "home"
     with restartable_postgres() as server:
         settings = Settings(home=home, database_url=f"{server.url}/postgres")
@@ -156,7 +156,7 @@ def test_a_database_that_is_away_costs_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("settings", ["postgresql"], indirect=True)
-def test_a_worker_that_is_cut_off_for_long_saves_and_gives_back(store: Home) -> None:
+def test_long_outage_saves_and_requeues(store: Home) -> None:
     queued(store)
     with working(store, RESUMING, worker_lease_s=1.0):
         wait_for(run_path(store, "ready").exists)
@@ -186,7 +186,7 @@ def connections_refused(store: Home) -> Iterator[None]:
         admin.dispose()
 
 
-def test_a_full_disk_is_tried_again_and_then_told(tmp_path: Path) -> None:
+def test_full_disk_retries_then_fails(tmp_path: Path) -> None:
     with small_disk_in(tmp_path, megabytes=2) as disk:
         settings = Settings(home=disk / "home", database_url=f"sqlite:///{tmp_path / 'tunix_rt.db'}")
         with closing(open_home(settings)) as store:
@@ -204,7 +204,7 @@ def fill(path: Path) -> None:
             file.write(bytes(4096))
 
 
-def test_a_disk_without_room_for_a_word_is_told_too(tmp_path: Path) -> None:
+def test_completely_full_disk_is_reported(tmp_path: Path) -> None:
     with small_disk_in(tmp_path, megabytes=1) as disk:
         settings = Settings(home=disk / "home", database_url=f"sqlite:///{tmp_path / 'tunix_rt.db'}")
         with closing(open_home(settings)) as store:
