@@ -1,4 +1,4 @@
-"""`tunix-rt runs logs`: what a run prints, in a terminal."""
+"""`tunix-rt runs logs`: the output of a run in a terminal."""
 
 import json
 import threading
@@ -47,23 +47,23 @@ def test_tail_limits_lines(run: WrittenRun, logs: Logs) -> None:
 def test_follow_stops_when_run_ends(run: WrittenRun, logs: Logs) -> None:
     run.print("before\n")
 
-    def go_on() -> None:
-        run.print("after\nthe end without a line")
+    def finish_run() -> None:
+        run.print("after\nno newline")
         run.finish("failed")
 
-    thread = threading.Timer(0.2, go_on)
+    thread = threading.Timer(0.2, finish_run)
     thread.start()
     result = logs("run-1", "--follow")
     thread.join()
-    assert result.stdout == "before\nafter\nthe end without a line"
+    assert result.stdout == "before\nafter\nno newline"
     assert "run-1: failed" in result.stderr
 
 
 def test_json_prints_stream_messages(run: WrittenRun, logs: Logs) -> None:
     run.print("one\n")
     run.finish()
-    told = [json.loads(line) for line in logs("run-1", "--json").stdout.splitlines()]
-    assert told == [
+    messages = [json.loads(line) for line in logs("run-1", "--json").stdout.splitlines()]
+    assert messages == [
         {"seq": 4, "stream": "output", "chunk": "one\n", "is_partial": False},
         {"status": "succeeded"},
     ]

@@ -1,4 +1,4 @@
-"""What a viewer of a run reads: every message of every source, once, in order, from wherever it was."""
+"""Reading a live run: every message of every source arrives once and in order, from any cursor."""
 
 import json
 import random
@@ -31,9 +31,9 @@ def watch(store: Home, run: WrittenRun) -> Iterator[RunWatch]:
         yield opened
 
 
-def chunks(watch: RunWatch, cursor: Cursor | None = None) -> list[tuple[str, bool]]:
-    told = [json.loads(one.data) for one in read_all(watch, cursor) if one.kind == "log"]
-    return [(value["chunk"], value["is_partial"]) for value in told]
+def log_chunks(watch: RunWatch, cursor: Cursor | None = None) -> list[tuple[str, bool]]:
+    payloads = [json.loads(message.data) for message in read_all(watch, cursor) if message.kind == "log"]
+    return [(payload["chunk"], payload["is_partial"]) for payload in payloads]
 
 
 def test_viewer_gets_sources_then_status(run: WrittenRun, watch: RunWatch) -> None:
@@ -49,7 +49,7 @@ def test_viewer_gets_sources_then_status(run: WrittenRun, watch: RunWatch) -> No
     run.finish()
     assert watch.refresh()
     viewer.take_all(reader.read())
-    assert viewer.status is None, "the status is sent when nothing else is left"
+    assert viewer.status is None, "the status is sent last"
     viewer.take_all(reader.read())
     assert (viewer.status, reader.is_finished, reader.read()) == ("succeeded", True, [])
     assert viewer.log == "step 1\nstep 2\n"
@@ -69,21 +69,21 @@ def test_any_cursor_resumes_exactly(run: WrittenRun, watch: RunWatch) -> None:
     watch.refresh()
     messages = read_all(watch)
     assert messages[-1].kind == "status"
-    for place, message in enumerate(messages[:-1]):
-        again = read_all(watch, parse_cursor(str(message.cursor)))
+    for index, message in enumerate(messages[:-1]):
+        resumed = read_all(watch, parse_cursor(str(message.cursor)))
         for kind in ("service", "event", "metrics", "log"):
-            missed = "".join(one.data for one in messages[place + 1 :] if one.kind == kind)
-            assert "".join(one.data for one in again if one.kind == kind) == missed
+            missed = "".join(later.data for later in messages[index + 1 :] if later.kind == kind)
+            assert "".join(later.data for later in resumed if later.kind == kind) == missed
 
 
 @on_sqlite
 def test_partial_line_waits_for_newline(run: WrittenRun, watch: RunWatch) -> None:
     run.print("whole\nto")
     watch.refresh()
-    assert chunks(watch) == [("whole\n", False)]
+    assert log_chunks(watch) == [("whole\n", False)]
     run.print("rn\n")
     watch.refresh()
-    assert chunks(watch) == [("whole\ntorn\n", False)]
+    assert log_chunks(watch) == [("whole\ntorn\n", False)]
 
 
 @on_sqlite
@@ -91,8 +91,8 @@ def test_run_end_flushes_partial_line(run: WrittenRun, watch: RunWatch) -> None:
     run.print("whole\nto")
     run.finish("failed")
     watch.refresh()
-    assert chunks(watch) == [("whole\n", False), ("to", True)]
-    assert chunks(watch, Cursor(log=8)) == []
+    assert log_chunks(watch) == [("whole\n", False), ("to", True)]
+    assert log_chunks(watch, Cursor(log=8)) == []
 
 
 @on_sqlite
@@ -100,21 +100,21 @@ def test_long_line_splits_between_characters(run: WrittenRun, watch: RunWatch) -
     line = "é€𝄞" * 50_000
     run.print(f"before\n{line}\nafter\n")
     watch.refresh()
-    told = chunks(watch)
-    assert "".join(chunk for chunk, _ in told) == f"before\n{line}\nafter\n"
-    assert told[0] == ("before\n", False)
-    assert [is_partial for _, is_partial in told] == [False] + [True] * (len(told) - 2) + [False]
-    assert max(len(chunk.encode()) for chunk, _ in told) <= CHUNK_BYTES
+    chunks = log_chunks(watch)
+    assert "".join(chunk for chunk, _ in chunks) == f"before\n{line}\nafter\n"
+    assert chunks[0] == ("before\n", False)
+    assert [is_partial for _, is_partial in chunks] == [False] + [True] * (len(chunks) - 2) + [False]
+    assert max(len(chunk.encode()) for chunk, _ in chunks) <= CHUNK_BYTES
 
 
 @on_sqlite
 def test_half_written_character_is_held_back(run: WrittenRun, watch: RunWatch) -> None:
     run.print(b"x" * (CHUNK_BYTES - 1) + "€".encode()[:1])
     watch.refresh()
-    assert chunks(watch) == [("x" * (CHUNK_BYTES - 1), True)]
+    assert log_chunks(watch) == [("x" * (CHUNK_BYTES - 1), True)]
     run.print("€".encode()[1:] + b"\n")
     watch.refresh()
-    assert chunks(watch, Cursor(log=CHUNK_BYTES - 1)) == [("€\n", False)]
+    assert log_chunks(watch, Cursor(log=CHUNK_BYTES - 1)) == [("€\n", False)]
 
 
 @on_sqlite
@@ -122,14 +122,14 @@ def test_invalid_utf8_is_replaced(run: WrittenRun, watch: RunWatch) -> None:
     run.print(b"\xff\xfe\x00 binary\r\n\x80")
     run.finish()
     watch.refresh()
-    assert chunks(watch) == [("\ufffd\ufffd\x00 binary\r\n", False), ("\ufffd", True)]
+    assert log_chunks(watch) == [("\ufffd\ufffd\x00 binary\r\n", False), ("\ufffd", True)]
 
 
 @on_sqlite
 def test_cursor_past_end_reads_nothing(run: WrittenRun, watch: RunWatch) -> None:
     run.print("one\n")
     watch.refresh()
-    assert chunks(watch, Cursor(log=10**9)) == []
+    assert log_chunks(watch, Cursor(log=10**9)) == []
 
 
 def test_resume_rewinds_connected_viewer(run: WrittenRun, watch: RunWatch) -> None:
@@ -171,25 +171,25 @@ def test_resume_rewinds_reconnecting_viewer(run: WrittenRun, watch: RunWatch) ->
 @on_sqlite
 @pytest.mark.parametrize("seed", range(5))
 def test_viewer_always_matches_files(run: WrittenRun, watch: RunWatch, seed: int) -> None:
-    """Writes, resumes, looks, reads and reconnects in any order."""
-    chance = random.Random(seed)
+    """Random sequences of writes, resumes, refreshes, reads and reconnects."""
+    rng = random.Random(seed)
     viewer, reader, step, printed = Viewer(), RunReader(watch), 0, ""
     for _ in range(400):
-        action = chance.choice(["step", "step", "print", "event", "resume", "look", "read", "reconnect"])
+        action = rng.choice(["step", "step", "print", "event", "resume", "refresh", "read", "reconnect"])
         if action == "step":
             step += 1
-            run.log_step(step, loss=chance.random())
+            run.log_step(step, loss=rng.random())
         elif action == "print":
-            text = chance.choice(["line\n", "a ", "€\n", "x" * 70_000, "\n"])
+            text = rng.choice(["line\n", "a ", "€\n", "x" * 70_000, "\n"])
             run.print(text)
             printed += text
         elif action == "event":
-            run.event("warning", str(chance.random()))
+            run.event("warning", str(rng.random()))
         elif action == "resume":
-            step = chance.randint(0, step)
+            step = rng.randint(0, step)
             if run.run_dir.metrics.exists() and run.run_dir.events.exists():
                 run.resume_after(step)
-        elif action == "look":
+        elif action == "refresh":
             watch.refresh()
         elif action == "read":
             viewer.take_all(reader.read())
@@ -250,5 +250,5 @@ def test_files_are_followed_without_database(run: WrittenRun, watch: RunWatch, s
         connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
     run.print("still here\n")
     assert watch.refresh()
-    assert chunks(watch) == [("still here\n", False)]
+    assert log_chunks(watch) == [("still here\n", False)]
     assert not watch.is_over

@@ -1,4 +1,4 @@
-"""Reads that go straight to the driver: the same on SQLite and on PostgreSQL, and as safe as the long way."""
+"""`QuickRead`: selects that go straight to the driver, with equal results on SQLite and PostgreSQL."""
 
 import pytest
 from sqlalchemy import Engine, column, select, table
@@ -15,7 +15,7 @@ from tunix_rt.runs.types import RunFilter
 STATUSES = QuickRead(select(runs.c.status))
 
 
-def end_of_pooled_connection(engine: Engine) -> None:
+def close_pooled_connection(engine: Engine) -> None:
     pooled = engine.raw_connection()
     pooled.driver_connection.close()  # type: ignore[union-attr]
     pooled.close()
@@ -24,7 +24,7 @@ def end_of_pooled_connection(engine: Engine) -> None:
 def test_dead_connection_is_replaced(store: Home) -> None:
     queued(store)
     assert STATUSES.rows(store.database, {}) == [("queued",)]
-    end_of_pooled_connection(store.database)
+    close_pooled_connection(store.database)
     assert STATUSES.rows(store.database, {}) == [("queued",)]
     assert store.database.pool.checkedout() == 0  # type: ignore[attr-defined]
 

@@ -1,4 +1,4 @@
-"""A run is removed unless somebody needs it, on SQLite and on PostgreSQL."""
+"""Removing a run is refused while something still needs it, on SQLite and PostgreSQL."""
 
 import pytest
 from sqlalchemy import insert, update
@@ -18,15 +18,15 @@ from tunix_rt.models.types import ModelLineage
 from tunix_rt.runs.store.repository import RunRepository
 
 
-def ended(store: Home) -> None:
+def finish_run(store: Home) -> None:
     RunRepository(store.database).finish(claimed(store).lease, "succeeded", "Done.")
 
 
 def test_baseline_blocks_removal(store: Home) -> None:
-    ended(store)
-    made = make_predictions("10")
-    evaluation = make_evaluation(made, name="run-1")
-    EvaluationRepository(store.database).add(evaluation, made)
+    finish_run(store)
+    predictions = make_predictions("10")
+    evaluation = make_evaluation(predictions, name="run-1")
+    EvaluationRepository(store.database).add(evaluation, predictions)
     BaselineRepository(store.database).put(
         Baseline(name="main", evaluation_id=evaluation.evaluation_id, rule=GateRule(), created_at=NOON)
     )
@@ -50,7 +50,7 @@ def test_active_sweep_blocks_removal(store: Home) -> None:
 
 
 def test_registered_model_blocks_removal(store: Home) -> None:
-    ended(store)
+    finish_run(store)
     version, _ = ModelRepository(store.database).add_version(
         "demo", new_version(lineage=ModelLineage(run_id="run-1"))
     )
@@ -68,4 +68,4 @@ def test_worker_lease_blocks_removal(store: Home) -> None:
     RunRepository(store.database).remove("run-1")
     assert RunRepository(store.database).ids() == set()
     queued(store)
-    assert kinds(store) == ["submitted"], "nothing is left of the events of the first one"
+    assert kinds(store) == ["submitted"], "the events of the removed run are gone"

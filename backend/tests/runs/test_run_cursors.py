@@ -1,4 +1,4 @@
-"""Places in a run's stream, as text that travels."""
+"""Stream cursors and their text form."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Runs in the queue and with workers, on SQLite and on PostgreSQL."""
+"""The run repository: submission, leases and status changes, on SQLite and PostgreSQL."""
 
 from typing import Any
 
@@ -17,13 +17,13 @@ FIGURES = RunFigures(num_steps=2, num_planned_steps=2, num_examples=4, num_dropp
 FAILURE = RunFailure(code="storage", detail="The disk is full\x00.", next_step="Free some.")
 
 
-def ids(store: Home, **criteria: Any) -> list[str]:
+def list_ids(store: Home, **criteria: Any) -> list[str]:
     page = RunRepository(store.database).list(RunFilter.model_validate(criteria), limit=100, offset=0)
     assert page.total == len(page.data)
     return [run.run_id for run in page.data]
 
 
-def taken(store: Home, *slots: Slot) -> str | None:
+def claim_next(store: Home, *slots: Slot) -> str | None:
     claim = RunRepository(store.database).claim("worker-a", slots or ANY_SLOT)
     return claim and claim.run.run_id
 
@@ -45,9 +45,9 @@ def test_duplicate_id_is_rejected(store: Home) -> None:
 
 def test_unknown_run_is_not_found(store: Home) -> None:
     runs = RunRepository(store.database)
-    for ask in (runs.get, runs.status_of, runs.events, runs.cancel, runs.pause, runs.resume, runs.remove):
+    for call in (runs.get, runs.status_of, runs.events, runs.cancel, runs.pause, runs.resume, runs.remove):
         with pytest.raises(NotFoundError, match="runs list"):
-            ask("nothing")
+            call("nothing")
 
 
 def test_one_beat_renews_all_leases(store: Home) -> None:
@@ -97,7 +97,7 @@ def test_finish_records_complete_result(store: Home) -> None:
     assert run.worker_id == "worker-a"
     assert kinds(store) == ["submitted", "claimed", "started", "succeeded"]
     assert RunRepository(store.database).leases() == ()
-    assert ids(store, status=["succeeded"]) == ["run-1"]
+    assert list_ids(store, status=["succeeded"]) == ["run-1"]
 
 
 def test_resume_clears_failure(store: Home) -> None:
@@ -106,17 +106,17 @@ def test_resume_clears_failure(store: Home) -> None:
     assert RunRepository(store.database).get("run-1").failure == FAILURE
     run = RunRepository(store.database).resume("run-1")
     assert (run.status, run.failure, run.exit_code, run.finished_at) == ("queued", None, None, None)
-    again = RunRepository(store.database).claim("worker-b", ANY_SLOT)
-    assert again is not None
-    assert again.run.num_attempts == 2
-    assert again.run.started_at == claim.run.started_at
+    reclaimed = RunRepository(store.database).claim("worker-b", ANY_SLOT)
+    assert reclaimed is not None
+    assert reclaimed.run.num_attempts == 2
+    assert reclaimed.run.started_at == claim.run.started_at
 
 
 def test_queued_run_cancels_immediately(store: Home) -> None:
     queued(store)
     assert RunRepository(store.database).cancel("run-1").status == "cancelled"
-    assert taken(store) is None
-    assert ids(store) == ["run-1"]
+    assert claim_next(store) is None
+    assert list_ids(store) == ["run-1"]
     with pytest.raises(ConflictError, match="was cancelled"):
         RunRepository(store.database).cancel("run-1")
 
@@ -147,7 +147,7 @@ def test_cancelling_run_is_never_requeued(store: Home) -> None:
     RunRepository(store.database).cancel("run-2")
     assert RunRepository(store.database).requeue(retried, "retry", "It died.")
     assert RunRepository(store.database).requeue(lost, "lease-lost", "Its worker has gone.")
-    assert ids(store, status=["cancelled"]) == ["run-2", "run-1"]
+    assert list_ids(store, status=["cancelled"]) == ["run-2", "run-1"]
 
 
 def test_running_run_pauses_and_resumes(store: Home) -> None:
@@ -155,9 +155,9 @@ def test_running_run_pauses_and_resumes(store: Home) -> None:
     assert RunRepository(store.database).pause("run-1").is_held
     assert RunRepository(store.database).pause("run-1").status == "running"
     assert RunRepository(store.database).requeue(lease, "paused", "Stopped with a checkpoint.")
-    assert taken(store) is None
+    assert claim_next(store) is None
     RunRepository(store.database).resume("run-1")
-    assert taken(store) == "run-1"
+    assert claim_next(store) == "run-1"
     assert kinds(store) == ["submitted", "claimed", "paused", "paused", "resumed", "claimed"]
 
 
@@ -179,7 +179,7 @@ def test_worker_cancels_only_on_request(store: Home) -> None:
     lease = claimed(store).lease
     with pytest.raises(ConflictError, match="cannot become cancelled"):
         RunRepository(store.database).finish(lease, "cancelled", "Cancelled.")
-    assert kinds(store) == ["submitted", "claimed"], "a refused step leaves no event"
+    assert kinds(store) == ["submitted", "claimed"], "a refused transition leaves no event"
 
 
 def test_runs_are_filtered_newest_first(store: Home) -> None:
@@ -188,12 +188,17 @@ def test_runs_are_filtered_newest_first(store: Home) -> None:
         new_run("run-2").model_copy(update={"model": "google/Gemma-2b", "mode": "lora"})
     )
     RunRepository(store.database).add(new_run("Special_3").model_copy(update={"dataset": "other-v1"}))
-    assert ids(store) == ["Special_3", "run-2", "run-1"]
-    assert ids(store, sweep_id="sweep-a") == ["run-1"]
-    assert ids(store, model="gemma") == ids(store, mode="lora") == ids(store, text="GEMMA") == ["run-2"]
-    assert ids(store, dataset="other-v1") == ids(store, text="special_") == ["Special_3"]
-    assert ids(store, text="%") == []
-    assert ids(store, status=["running", "failed"]) == []
+    assert list_ids(store) == ["Special_3", "run-2", "run-1"]
+    assert list_ids(store, sweep_id="sweep-a") == ["run-1"]
+    assert (
+        list_ids(store, model="gemma")
+        == list_ids(store, mode="lora")
+        == list_ids(store, text="GEMMA")
+        == ["run-2"]
+    )
+    assert list_ids(store, dataset="other-v1") == list_ids(store, text="special_") == ["Special_3"]
+    assert list_ids(store, text="%") == []
+    assert list_ids(store, status=["running", "failed"]) == []
     page = RunRepository(store.database).list(RunFilter(), limit=1, offset=1)
     assert [run.run_id for run in page.data] == ["run-2"]
     assert page.total == 3
@@ -218,9 +223,9 @@ def test_worker_lifecycle_is_recorded(store: Home) -> None:
     assert WorkerRepository(store.database).list() == (worker,)
     assert WorkerRepository(store.database).beat("worker-a")
     assert WorkerRepository(store.database).set_status("worker-a", "draining")
-    (seen,) = WorkerRepository(store.database).list()
-    assert (seen.beats, seen.status) == (1, "draining")
-    assert seen.last_seen_at > worker.last_seen_at
+    (listed,) = WorkerRepository(store.database).list()
+    assert (listed.beats, listed.status) == (1, "draining")
+    assert listed.last_seen_at > worker.last_seen_at
     WorkerRepository(store.database).register(worker)
     WorkerRepository(store.database).forget("worker-a")
     assert WorkerRepository(store.database).list() == ()

@@ -1,4 +1,4 @@
-"""Where a run may go, and how long it waits before it is tried again."""
+"""Allowed status transitions and the retry backoff."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The loss of many runs at a glance, over HTTP."""
+"""Loss sparklines of many runs over HTTP."""
 
 import pytest
 from fastapi.testclient import TestClient
@@ -46,6 +46,6 @@ def test_torn_and_nan_lines_are_skipped(client: TestClient, store: Home) -> None
 
 def test_queued_and_unknown_runs_are_omitted(client: TestClient, store: Home) -> None:
     queued(store)
-    asked = {"run_id": ["run-1", "no-such-run"]}
-    assert client.get("/api/tunix/sparklines", params=asked).json() == {"data": []}
+    params = {"run_id": ["run-1", "no-such-run"]}
+    assert client.get("/api/tunix/sparklines", params=params).json() == {"data": []}
     error_of(client.get("/api/tunix/sparklines", params={"run_id": "../secret"}), 422)

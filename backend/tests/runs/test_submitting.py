@@ -1,4 +1,4 @@
-"""A request is checked and planned before it waits in the queue."""
+"""Submissions are validated and planned before they are queued."""
 
 import json
 from pathlib import Path
@@ -25,7 +25,7 @@ from tunix_rt.runs.store.repository import RunRepository
 from tunix_rt.runs.submit import prepare, submit
 from tunix_rt.runs.types import RunFilter, RunRequest
 
-TOO_LARGE = {"recipe": "lora_gemma_2b", "target": "t4", "dataset": "demo-v1",
+OVERSIZED = {"recipe": "lora_gemma_2b", "target": "t4", "dataset": "demo-v1",
              "overrides": ("training.batch_size=512", "training.remat=none", "eval={}")}  # fmt: skip
 
 
@@ -36,7 +36,7 @@ def home(tmp_path: Path) -> Settings:
     return settings
 
 
-def refusal(settings: Settings, **values: Any) -> TunixRTError:
+def prepare_error(settings: Settings, **values: Any) -> TunixRTError:
     with pytest.raises(TunixRTError) as refused:
         prepare(settings, small_request(**values))
     return refused.value
@@ -78,7 +78,7 @@ def test_own_recipe_overrides_shipped(home: Settings) -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "said"),
+    ("values", "expected"),
     [
         ({"recipe": "smoke_tinny"}, "Did you mean 'smoke_tiny'"),
         ({"recipe": "../../etc/passwd"}, "There is no recipe"),
@@ -92,20 +92,20 @@ def test_own_recipe_overrides_shipped(home: Settings) -> None:
         ({"overrides": ("nothing",)}, "has no value"),
     ],
 )  # fmt: skip
-def test_invalid_request_suggests_fix(home: Settings, values: dict[str, Any], said: str) -> None:
-    error = refusal(home, **values)
+def test_invalid_request_suggests_fix(home: Settings, values: dict[str, Any], expected: str) -> None:
+    error = prepare_error(home, **values)
     assert isinstance(error, InvalidInputError | NotFoundError)
-    assert said in str(error)
+    assert expected in str(error)
 
 
 @pytest.mark.parametrize("name", ["/etc", "../somewhere", "~/model", ".", "model-of-this-directory", "a/b/c"])
 @pytest.mark.parametrize("key", ["model.name", "model.tokenizer"])
 def test_client_paths_are_rejected(home: Settings, key: str, name: str) -> None:
-    error = refusal(home, overrides=(f"{key}={name}",))
+    error = prepare_error(home, overrides=(f"{key}={name}",))
     assert f"{key} {name!r} is not built in" in error.detail
 
 
-def model_directory(path: Path) -> Path:
+def make_model_dir(path: Path) -> Path:
     shape = {"model_type": "llama", "vocab_size": 64, "hidden_size": 8, "intermediate_size": 16,
              "num_hidden_layers": 1, "num_attention_heads": 2}  # fmt: skip
     path.mkdir()
@@ -116,31 +116,31 @@ def model_directory(path: Path) -> Path:
 def test_local_request_may_name_directory(
     home: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model_directory(tmp_path / "mine")
+    make_model_dir(tmp_path / "mine")
     monkeypatch.chdir(tmp_path)
     request = small_request(overrides=("model.name=mine", "model.tokenizer=tiny"))
     assert prepare(home, request, allows_paths=True).model == str(tmp_path / "mine")
 
 
 def test_server_recipe_may_name_directory(home: Settings, tmp_path: Path) -> None:
-    path = str(model_directory(tmp_path / "mine"))
+    path = str(make_model_dir(tmp_path / "mine"))
     home.recipes_dir.mkdir()
     recipe = SMALL_RECIPE | {"model": {"name": path, "tokenizer": "tiny"}}
     (home.recipes_dir / "own.yaml").write_text(json.dumps(recipe))
     assert prepare(home, RunRequest(recipe="own", device="cpu")).model == path
-    error = refusal(home, recipe="own", overrides=("model.name=/etc",))
+    error = prepare_error(home, recipe="own", overrides=("model.name=/etc",))
     assert "'/etc' is not built in" in error.detail
 
 
 def test_oversized_run_is_rejected_with_advice(home: Settings) -> None:
     with pytest.raises(DoesNotFitError, match="would make it fit: --set") as refused:
-        prepare(home, RunRequest.model_validate(TOO_LARGE))
+        prepare(home, RunRequest.model_validate(OVERSIZED))
     assert "--force" in refused.value.next_step
 
 
 def test_force_queues_oversized_run(store: Home) -> None:
     build_demo(store.settings)
-    run = submit(store, RunRequest.model_validate(TOO_LARGE | {"is_forced": True}))
+    run = submit(store, RunRequest.model_validate(OVERSIZED | {"is_forced": True}))
     assert run.request.is_forced
     assert run.plan is not None
     assert run.plan["fits"] is False

@@ -1,4 +1,4 @@
-"""What `tunix-rt train` and `plan` take: a recipe by file or name, and a time to stop after."""
+"""Arguments of `tunix-rt train` and `plan`: the recipe and the time limit."""
 
 from pathlib import Path
 
@@ -27,11 +27,11 @@ def test_unknown_recipe_is_passed_through() -> None:
 
 
 def test_stop_after_requires_one_process(tmp_path: Path) -> None:
-    together = ["--coordinator", "127.0.0.1:1", "--num-processes", "2", "--process-id", "0"]
-    command = ["train", "smoke_tiny", "--stop-after", "1h", "--engine", "jax", *together]
-    done = CliRunner().invoke(app, [*command, "--output", str(tmp_path / "run")])
-    assert isinstance(done.exception, InvalidInputError)
-    assert "--stop-after works with one process" in done.exception.detail
+    distributed = ["--coordinator", "127.0.0.1:1", "--num-processes", "2", "--process-id", "0"]
+    command = ["train", "smoke_tiny", "--stop-after", "1h", "--engine", "jax", *distributed]
+    result = CliRunner().invoke(app, [*command, "--output", str(tmp_path / "run")])
+    assert isinstance(result.exception, InvalidInputError)
+    assert "--stop-after works with one process" in result.exception.detail
 
 
 def test_deadline_applies_when_checked() -> None:

@@ -1,4 +1,4 @@
-"""A recipe may start from a registered model; the version is fixed when the run is asked for."""
+"""Recipes that start from a registered model; the version is pinned when the run is requested."""
 
 from pathlib import Path
 
@@ -59,8 +59,8 @@ def test_unregistered_model_is_not_found(store: Home) -> None:
 
 def test_request_pins_alias_version(store: Home) -> None:
     build_demo(store.settings)
-    first = registered(store)
+    version = registered(store)
     set_alias(store, "demo", "champion")
     request = small_request(overrides=("model.name=demo@champion", "model.weights=pretrained"))
-    asked = requested_recipe(store.settings, request, allows_paths=False)
-    assert asked.resolved.recipe.model.name == str(directory_of(store.settings, first))
+    requested = requested_recipe(store.settings, request, allows_paths=False)
+    assert requested.resolved.recipe.model.name == str(directory_of(store.settings, version))

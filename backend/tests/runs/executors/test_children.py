@@ -1,4 +1,4 @@
-"""What a child is told."""
+"""The environment of a child process."""
 
 import pytest
 

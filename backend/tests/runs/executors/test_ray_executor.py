@@ -23,7 +23,7 @@ from tunix_rt.runs.executors.ray.executor import RayExecutor
 from tunix_rt.runs.executors.ray.mirror import CheckpointMirror
 from tunix_rt.runs.files import JobDir
 
-WAITS_TO_BE_STOPPED = textwrap.dedent("""
+SAVES_ON_SIGTERM = textwrap.dedent("""
     import os, pathlib, signal, sys
     def save(*_):
         (run / "saved.json").write_text("{}")
@@ -57,7 +57,7 @@ def executor(cluster: Cluster, office: Office) -> Iterator[RayExecutor]:
         yield joined
 
 
-# Slow: a cluster of three raylets. test_ray_replicas.py and tests/runs/worker cover the executor without one.
+# Slow: starts three raylets. test_ray_replicas.py and tests/runs/worker cover the executor without a cluster.
 on_a_cluster = pytest.mark.slow
 
 
@@ -67,6 +67,7 @@ def is_gone(pid: int) -> bool:
 
 @on_a_cluster
 def test_lost_node_resumes_elsewhere(executor: RayExecutor, office: Office, cluster: Cluster) -> None:
+    """The second attempt starts from the mirrored checkpoint, and its run directory is copied back."""
     first = office.training("moved", num_steps=100_000, attempt=1)
     with closing(executor.start(first)) as child:
         in_the_end(lambda: executor.newest_step(first.run_dir))
@@ -95,7 +96,7 @@ def test_lost_node_resumes_elsewhere(executor: RayExecutor, office: Office, clus
 
 @on_a_cluster
 def test_stopped_run_saves_first(executor: RayExecutor, office: Office) -> None:
-    job = office.job("stopped", "-S", "-c", WAITS_TO_BE_STOPPED)
+    job = office.job("stopped", "-S", "-c", SAVES_ON_SIGTERM)
     with closing(executor.start(job)) as child:
         in_the_end(lambda: (job.run_dir.path / "pid.json").exists())
         child.stop()
@@ -106,7 +107,7 @@ def test_stopped_run_saves_first(executor: RayExecutor, office: Office) -> None:
 
 @on_a_cluster
 def test_waiting_run_can_be_stopped(executor: RayExecutor, office: Office) -> None:
-    jobs = [office.job(f"many-{number}", "-S", "-c", WAITS_TO_BE_STOPPED) for number in range(3)]
+    jobs = [office.job(f"many-{number}", "-S", "-c", SAVES_ON_SIGTERM) for number in range(3)]
     children = [executor.start(job) for job in jobs[:2]]
     for job in jobs[:2]:
         in_the_end(lambda job=job: (job.run_dir.path / "pid.json").exists())
@@ -135,7 +136,7 @@ def test_takeover_or_orphaning_ends_engine(executor: RayExecutor, cluster: Clust
         while True:
             time.sleep(1)
     """)
-    arguments = [str(office.settings.home_dir), cluster.address, WAITS_TO_BE_STOPPED, "taken", "orphan"]
+    arguments = [str(office.settings.home_dir), cluster.address, SAVES_ON_SIGTERM, "taken", "orphan"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     taken, orphan = (RunDir(office.settings.home_dir / "runs" / run_id).path for run_id in arguments[-2:])
     with subprocess.Popen([sys.executable, "-c", program, *arguments], env=environment) as worker:

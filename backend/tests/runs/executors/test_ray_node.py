@@ -1,4 +1,4 @@
-"""The node's end of a Ray run, without Ray: it is a class like any other."""
+"""The node side of a Ray run, without Ray: `Node` is an ordinary class."""
 
 import os
 import signal
@@ -42,11 +42,11 @@ def assignment(*command: str, worker_timeout_s: float = 600.0) -> Assignment:
     )
 
 
-def exit_of(node: Node) -> ChildExit:
+def wait_for_exit(node: Node) -> ChildExit:
     return wait_for(lambda: node.report(ReplicaState()).exit)
 
 
-def output_of(node: Node) -> str:
+def output_text(node: Node) -> str:
     return node.report(ReplicaState()).growths["output.log"].data.decode()
 
 
@@ -55,23 +55,23 @@ def test_command_gets_node_paths(node: Node, tmp_path: Path) -> None:
     node.write("jobs/run/recipe.yaml", 4, b"l: 1\n")
     program = "import os, sys; print(*sys.argv[1:], os.environ['TUNIX_RT_HOME'], os.environ['GREETING'])"
     node.start(assignment("-S", "-c", program, RECIPE, RUN_DIR))
-    assert exit_of(node).code == 0
+    assert wait_for_exit(node).code == 0
     home = tmp_path / "home"
-    assert output_of(node) == f"{home}/jobs/run/recipe.yaml {home}/runs/run {home} hello\n"
+    assert output_text(node) == f"{home}/jobs/run/recipe.yaml {home}/runs/run {home} hello\n"
     assert (home / "jobs/run/recipe.yaml").read_bytes() == b"model: 1\n"
 
 
 def test_start_is_idempotent(node: Node) -> None:
     for _ in range(2):
         node.start(assignment("-S", "-c", "print('once')"))
-    assert exit_of(node).code == 0
-    assert output_of(node) == "once\n"
+    assert wait_for_exit(node).code == 0
+    assert output_text(node) == "once\n"
 
 
 def test_node_stops_when_worker_is_silent(node: Node, tmp_path: Path) -> None:
     node.start(assignment("-S", "-c", SLEEPS, worker_timeout_s=0.0))
     wait_for(lambda: (tmp_path / "home/jobs/run/exit.json").exists())
-    exit_ = exit_of(node)
+    exit_ = wait_for_exit(node)
     assert exit_.signal == signal.SIGTERM
     assert "silent" in exit_.detail
 

@@ -1,4 +1,4 @@
-"""The queue of tasks, on SQLite and on PostgreSQL."""
+"""The queue of tasks, on SQLite and PostgreSQL."""
 
 from datetime import timedelta
 from uuid import uuid4
@@ -44,22 +44,22 @@ def test_lease_beats_and_finishes_once(store: Home) -> None:
     assert TaskRepository(store.database).finish(claim.lease, "succeeded", result=result)
     assert not TaskRepository(store.database).finish(claim.lease, "failed")
     assert not TaskRepository(store.database).beat([claim.lease])
-    done = TaskRepository(store.database).get(claim.task.task_id)
-    assert (done.status, done.result) == ("succeeded", result)
-    assert done.finished_at is not None
+    finished = TaskRepository(store.database).get(claim.task.task_id)
+    assert (finished.status, finished.result) == ("succeeded", result)
+    assert finished.finished_at is not None
 
 
 def test_retry_waits_until_due(store: Home) -> None:
     claim = claimed_task(store)
-    moment = NOON + timedelta(seconds=8)
-    assert TaskRepository(store.database).requeue(claim.lease, not_before=moment, num_failures=1)
+    due_at = NOON + timedelta(seconds=8)
+    assert TaskRepository(store.database).requeue(claim.lease, not_before=due_at, num_failures=1)
 
-    def taken_at(seconds: float) -> bool:
+    def is_claimed_at(seconds: float) -> bool:
         tasks = TaskRepository(store.database, now=lambda: NOON + timedelta(seconds=seconds))
         return tasks.claim("worker-a", ANY_SLOT) is not None
 
-    assert not taken_at(7)
-    assert taken_at(8)
+    assert not is_claimed_at(7)
+    assert is_claimed_at(8)
     assert TaskRepository(store.database).get(claim.task.task_id).num_failures == 1
 
 
@@ -78,17 +78,17 @@ def test_running_task_cancels_after_worker_stops(
 
 
 def test_tasks_are_filtered_newest_first(store: Home) -> None:
-    asked = [queued_task(store), queued_task(store, EXPORT), queued_task(store, EXPORT, model="run-1")]
-    ids = [task.task_id for task in asked]
+    tasks = [queued_task(store), queued_task(store, EXPORT), queued_task(store, EXPORT, model="run-1")]
+    ids = [task.task_id for task in tasks]
 
-    def found(limit: int = 10, **criteria: str) -> list[int]:
+    def list_indices(limit: int = 10, **criteria: str) -> list[int]:
         page = TaskRepository(store.database).list(TaskFilter.model_validate(criteria), limit=limit, offset=0)
         return [ids.index(task.task_id) for task in page.data]
 
-    assert found() == [2, 1, 0]
-    assert found(limit=1) == [2]
-    assert found(kind="export") == [2, 1]
-    assert found(kind="export", model="sums:1") == [1]
+    assert list_indices() == [2, 1, 0]
+    assert list_indices(limit=1) == [2]
+    assert list_indices(kind="export") == [2, 1]
+    assert list_indices(kind="export", model="sums:1") == [1]
     assert TaskRepository(store.database).list(TaskFilter(status=("failed",)), limit=10, offset=0).total == 0
 
 
@@ -96,7 +96,7 @@ def test_running_task_cannot_be_removed(store: Home) -> None:
     claim = claimed_task(store)
     with pytest.raises(ConflictError, match="tasks cancel"):
         TaskRepository(store.database).remove(claim.task.task_id)
-    failure = RunFailure(code="error", detail="It broke.", next_step="Mend it.")
+    failure = RunFailure(code="error", detail="It broke.", next_step="Fix it.")
     assert TaskRepository(store.database).finish(claim.lease, "failed", failure=failure)
     assert TaskRepository(store.database).get(claim.task.task_id).failure == failure
     TaskRepository(store.database).remove(claim.task.task_id)

@@ -1,4 +1,4 @@
-"""Tasks by a real worker: taken, cancelled, taken from a worker that is gone."""
+"""Tasks with a real worker: carried out, cancelled, and requeued when the worker dies."""
 
 import os
 from dataclasses import replace
@@ -25,25 +25,25 @@ from tunix_rt.runs.worker.heartbeat import Maintenance
 pytestmark = pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
 
 
-ENDLESS = "import time; print('begun', flush=True); time.sleep(600)"
+ENDLESS = "import time; print('started', flush=True); time.sleep(600)"
 
 
-def ended_as(store: Home, task: Task, status: RunStatus) -> Task:
+def wait_for_status(store: Home, task: Task, status: RunStatus) -> Task:
     wait_for(lambda: TaskRepository(store.database).get(task.task_id).status == status)
     return TaskRepository(store.database).get(task.task_id)
 
 
 def test_worker_exports_or_reports_failure(store: Home) -> None:
     version = registered(store)
-    done = queued_task(store, EXPORT, model=version.reference)
-    gone = queued_task(store, EXPORT, model="gone:1")
+    present = queued_task(store, EXPORT, model=version.reference)
+    missing = queued_task(store, EXPORT, model="missing:1")
     with working(store, SUCCEEDING):
-        exported = ended_as(store, done, "succeeded")
-        failed = ended_as(store, gone, "failed")
+        exported = wait_for_status(store, present, "succeeded")
+        failed = wait_for_status(store, missing, "failed")
     assert exported.result is not None
     assert exported.result.export is not None
     assert exported.result.export.passed
-    assert TaskDir(store.settings.tasks_dir / str(done.task_id)).archive.is_file()
+    assert TaskDir(store.settings.tasks_dir / str(present.task_id)).archive.is_file()
     assert failed.failure is not None
     assert "no registered model" in failed.failure.detail
     assert failed.failure.next_step
@@ -54,14 +54,14 @@ def test_running_task_is_cancelled(store: Home, monkeypatch: pytest.MonkeyPatch)
     version = registered(store)
     task = queued_task(store, EVALUATE, model=version.reference)
     job_dir = TaskDir(store.settings.tasks_dir / str(task.task_id)).job_dir
-    # It never ends by itself: whoever is slower to cancel it than it is to fail would see another end.
+    # The command never ends by itself, so the cancel always arrives in time.
     monkeypatch.setattr(
-        attempt, "task_job", lambda *given: replace(task_job(*given), command=("-S", "-c", ENDLESS))
+        attempt, "task_job", lambda *args: replace(task_job(*args), command=("-S", "-c", ENDLESS))
     )
     with working(store, SUCCEEDING):
-        wait_for(lambda: "begun" in job_dir.output_tail())
+        wait_for(lambda: "started" in job_dir.output_tail())
         TaskRepository(store.database).cancel(task.task_id)
-        cancelled = ended_as(store, task, "cancelled")
+        cancelled = wait_for_status(store, task, "cancelled")
     assert cancelled.result is None
     assert not job_dir.is_output_held()
 

@@ -1,4 +1,4 @@
-"""What the service keeps about a run."""
+"""The files of a job directory."""
 
 from pathlib import Path
 
@@ -31,9 +31,9 @@ def test_exit_requires_matching_mark(tmp_path: Path) -> None:
     job_dir = JobDir(tmp_path)
     job_dir.exit.write_text('{"attempt": 1, "mark": "a", "code": 0}')
     assert job_dir.read_exit("b") is None
-    found = job_dir.read_exit("a")
-    assert found is not None
-    assert found.code == 0
+    exit_ = job_dir.read_exit("a")
+    assert exit_ is not None
+    assert exit_.code == 0
 
 
 def test_torn_record_is_ignored(tmp_path: Path) -> None:

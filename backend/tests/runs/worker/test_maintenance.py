@@ -1,4 +1,4 @@
-"""Only the runs of lost workers are requeued."""
+"""Maintenance requeues the runs of lost workers, and no others."""
 
 import os
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
 
 
 class Clock:
-    """Set by the test."""
+    """A clock that tests set by hand."""
 
     def __init__(self) -> None:
         self.now_s = 0.0
@@ -27,21 +27,27 @@ class Clock:
         return self.now_s
 
 
-def observer(store: Home, clock: Clock) -> Maintenance:
+def make_maintenance(store: Home, clock: Clock) -> Maintenance:
     return Maintenance(
         store, "observer", lambda: (RunRepository(store.database).leases(), frozenset()), clock=clock
     )
 
 
-def known(store: Home, worker_id: str) -> Worker:
-    return next(one for one in WorkerRepository(store.database).list() if one.worker_id == worker_id)
+def get_worker(store: Home, worker_id: str) -> Worker:
+    return next(worker for worker in WorkerRepository(store.database).list() if worker.worker_id == worker_id)
+
+
+def register_dead_worker(store: Home) -> None:
+    """Register a worker of this machine whose process no longer exists."""
+    worker = make_worker("worker-a", pid=os.getpid(), process_start=f"{machine()}:0")
+    WorkerRepository(store.database).register(worker)
 
 
 def test_silent_remote_worker_loses_run(store: Home) -> None:
     clock = Clock()
     WorkerRepository(store.database).register(make_worker("worker-a", process_start=ELSEWHERE))
     claimed(store)
-    maintenance = observer(store, clock)
+    maintenance = make_maintenance(store, clock)
     maintenance.requeue_lost_runs()
     settings = store.settings
     clock.now_s += settings.worker_lease_s + settings.cancel_grace_s
@@ -53,14 +59,14 @@ def test_silent_remote_worker_loses_run(store: Home) -> None:
     assert (run.status, run.num_failures) == ("queued", 1)
     assert run.not_before is not None
     assert kinds(store)[-1] == "lease-lost"
-    assert known(store, "worker-a").status == "lost"
+    assert get_worker(store, "worker-a").status == "lost"
 
 
 def test_beating_remote_worker_keeps_run(store: Home) -> None:
     clock = Clock()
     WorkerRepository(store.database).register(make_worker("worker-a", process_start=ELSEWHERE))
     claim = claimed(store)
-    maintenance = observer(store, clock)
+    maintenance = make_maintenance(store, clock)
     for _ in range(5):
         maintenance.requeue_lost_runs()
         clock.now_s += 80
@@ -68,15 +74,13 @@ def test_beating_remote_worker_keeps_run(store: Home) -> None:
         assert WorkerRepository(store.database).beat("worker-a")
     maintenance.requeue_lost_runs()
     assert RunRepository(store.database).get("run-1").status == "running"
-    assert known(store, "worker-a").status == "active"
+    assert get_worker(store, "worker-a").status == "active"
 
 
 def test_dead_local_worker_loses_run(store: Home) -> None:
-    WorkerRepository(store.database).register(
-        make_worker("worker-a", pid=os.getpid(), process_start=f"{machine()}:0")
-    )
+    register_dead_worker(store)
     claimed(store)
-    observer(store, Clock()).requeue_lost_runs()
+    make_maintenance(store, Clock()).requeue_lost_runs()
     assert RunRepository(store.database).get("run-1").status == "queued"
     assert "has died" in RunRepository(store.database).events("run-1")[-1].message
 
@@ -86,21 +90,19 @@ def test_living_local_worker_keeps_run(store: Home) -> None:
     assert start is not None
     WorkerRepository(store.database).register(make_worker("worker-a", pid=os.getpid(), process_start=start))
     claimed(store)
-    observer(store, Clock()).requeue_lost_runs()
+    make_maintenance(store, Clock()).requeue_lost_runs()
     assert RunRepository(store.database).get("run-1").status == "running"
 
 
 def test_unanswered_claim_is_requeued(store: Home) -> None:
     claimed(store, worker_id="observer")
-    observer(store, Clock()).requeue_lost_runs()
+    make_maintenance(store, Clock()).requeue_lost_runs()
     assert RunRepository(store.database).get("run-1").status == "queued"
 
 
 def test_cancelling_run_is_not_requeued(store: Home) -> None:
-    WorkerRepository(store.database).register(
-        make_worker("worker-a", pid=os.getpid(), process_start=f"{machine()}:0")
-    )
+    register_dead_worker(store)
     claimed(store)
     RunRepository(store.database).cancel("run-1")
-    observer(store, Clock()).requeue_lost_runs()
+    make_maintenance(store, Clock()).requeue_lost_runs()
     assert RunRepository(store.database).get("run-1").status == "cancelled"

@@ -1,4 +1,4 @@
-"""A real worker with real processes in place of the engine."""
+"""A worker with real processes in place of the engine."""
 
 import json
 import signal
@@ -12,7 +12,7 @@ from tunix_rt.base.home import Home
 from tunix_rt.runs.store.repository import RunRepository
 from tunix_rt.runs.types import Lease, Slot
 
-TWO = (Slot(device="cpu"), Slot(device="cpu"))
+TWO_SLOTS = (Slot(device="cpu"), Slot(device="cpu"))
 
 # The queue is tested on both databases; the worker does not depend on them.
 pytestmark = pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
@@ -41,7 +41,7 @@ def test_request_error_is_never_retried(store: Home) -> None:
     for code in range(2, 7):
         queued(store, f"run-{code}")
     program = "print(f'error: It is wrong.\\nnext:  Do it right.'); sys.exit(int(run.name[-1]))"
-    with working(store, program, slots=TWO):
+    with working(store, program, slots=TWO_SLOTS):
         ends = [ended_as(store, "failed", f"run-{code}") for code in range(2, 7)]
     assert [(run.exit_code, run.num_attempts) for run in ends] == [(code, 1) for code in range(2, 7)]
     codes = [run.failure.code for run in ends if run.failure is not None]
@@ -177,13 +177,13 @@ def test_lost_lease_kills_child(store: Home) -> None:
         RunRepository(store.database).requeue(
             Lease(run_id="run-1", token=lease.token), "lease-lost", "Taken away."
         )
-        wait_for(lambda: json.loads(_exit(store)).get("signal") == signal.SIGKILL)
+        wait_for(lambda: json.loads(_read_exit(store)).get("signal") == signal.SIGKILL)
     assert engine
     assert kinds(store) == ["submitted", "claimed", "started", "lease-lost"]
     assert RunRepository(store.database).get("run-1").status == "queued"
 
 
-def _exit(store: Home) -> str:
+def _read_exit(store: Home) -> str:
     path = store.settings.jobs_dir / "run-1" / "exit.json"
     return path.read_text() if path.exists() else "{}"
 
