@@ -32,7 +32,7 @@ def list_ids(client: TestClient, query: str = "") -> list[str]:
     return [run["run_id"] for run in page["data"]]
 
 
-def test_submitted_run_is_listed_and_claimable(client: TestClient, store: Home) -> None:
+def test_submitted_run_is_listed_and_claimable(client: TestClient, store: Home, runs: RunRepository) -> None:
     response = submit_run(client, store, name="first", priority=4)
     assert response.status_code == 201, response.text
     run = response.json()
@@ -45,7 +45,7 @@ def test_submitted_run_is_listed_and_claimable(client: TestClient, store: Home) 
     events = client.get(f"{RUNS}/{run['run_id']}/events").json()["data"]
     assert [event["kind"] for event in events] == ["submitted"]
     assert client.get(f"{RUNS}/{run['run_id']}/events?after=0").json()["data"] == []
-    claim = RunRepository(store.database).claim("worker-a", ANY_SLOT)
+    claim = runs.claim("worker-a", ANY_SLOT)
     assert claim is not None
     assert claim.run.run_id == run["run_id"]
 
@@ -75,9 +75,9 @@ def test_oversized_run_needs_force(client: TestClient, store: Home) -> None:
     assert forced.json()["request"]["is_forced"] is True
 
 
-def test_cancelling_runs_stay_listed(client: TestClient, store: Home) -> None:
+def test_cancelling_runs_stay_listed(client: TestClient, store: Home, runs: RunRepository) -> None:
     queued(store, "waiting")
-    RunRepository(store.database).cancel("waiting")
+    runs.cancel("waiting")
     running = claimed(store, "running").run.run_id
     assert client.post(f"{RUNS}/{running}/cancel").json()["status"] == "cancelling"
     assert list_ids(client) == ["running", "waiting"]
@@ -110,9 +110,9 @@ def test_runs_are_paginated_and_filtered(client: TestClient, store: Home) -> Non
     error_of(client.get(f"{RUNS}/..%2F..%2Fetc"), 404)
 
 
-def test_queue_reports_status_and_pauses(client: TestClient, store: Home) -> None:
+def test_queue_reports_status_and_pauses(client: TestClient, store: Home, workers: WorkerRepository) -> None:
     queued(store, "held", is_held=True)
-    WorkerRepository(store.database).register(make_worker())
+    workers.register(make_worker())
     queue = client.get("/api/tunix/queue").json()
     assert (queue["is_paused"], queue["num_runs"], queue["num_held"]) == (False, {"queued": 1}, 1)
     assert client.post("/api/tunix/queue/pause").json()["is_paused"] is True

@@ -30,15 +30,15 @@ def test_claims_follow_priority_then_age(store: Home) -> None:
     assert [claim_next(store) for _ in range(5)] == ["high", "first", "second", "low", None]
 
 
-def test_raised_priority_affects_next_claim(store: Home) -> None:
+def test_raised_priority_affects_next_claim(store: Home, runs: RunRepository) -> None:
     queued(store, "first")
     queued(store, "second")
-    assert RunRepository(store.database).set_priority("second", 1).priority == 1
+    assert runs.set_priority("second", 1).priority == 1
     assert claim_next(store) == "second"
     assert kinds(store, "second") == ["submitted", "priority", "claimed"]
 
 
-def test_slot_claims_only_matching_devices(store: Home) -> None:
+def test_slot_claims_only_matching_devices(store: Home, runs: RunRepository) -> None:
     queued(store, "on-tpu", device="tpu")
     queued(store, "on-gpu", device="gpu")
     queued(store, "anywhere")
@@ -46,85 +46,81 @@ def test_slot_claims_only_matching_devices(store: Home) -> None:
     assert claim_next(store, Slot(device="cpu"), Slot(device="gpu", index=0)) == "on-gpu"
     assert claim_next(store, Slot(device="cpu")) is None
     assert claim_next(store, Slot(device="auto")) == "on-tpu"
-    assert RunRepository(store.database).claim("worker-a", ()) is None
+    assert runs.claim("worker-a", ()) is None
 
 
-def test_claim_ignores_other_executors(store: Home) -> None:
+def test_claim_ignores_other_executors(store: Home, runs: RunRepository) -> None:
     queued(store, executor="ray")
     assert claim_next(store) is None
-    claim = RunRepository(store.database).claim("worker-a", ANY_SLOT, "ray")
+    claim = runs.claim("worker-a", ANY_SLOT, "ray")
     assert claim is not None
     assert claim.run.num_attempts == 1
 
 
-def test_paused_queue_yields_no_claims(store: Home) -> None:
+def test_paused_queue_yields_no_claims(store: Home, flags: FlagRepository) -> None:
     queued(store)
-    FlagRepository(store.database).set_queue_paused(True)
-    FlagRepository(store.database).set_queue_paused(True)
-    assert FlagRepository(store.database).is_queue_paused()
+    flags.set_queue_paused(True)
+    flags.set_queue_paused(True)
+    assert flags.is_queue_paused()
     assert claim_next(store) is None
-    FlagRepository(store.database).set_queue_paused(False)
-    assert not FlagRepository(store.database).is_queue_paused()
+    flags.set_queue_paused(False)
+    assert not flags.is_queue_paused()
     assert claim_next(store) == "run-1"
 
 
-def test_held_run_waits_for_resume(store: Home) -> None:
+def test_held_run_waits_for_resume(store: Home, runs: RunRepository) -> None:
     queued(store, is_held=True)
     assert claim_next(store) is None
-    RunRepository(store.database).resume("run-1")
+    runs.resume("run-1")
     assert claim_next(store) == "run-1"
     assert kinds(store) == ["submitted", "resumed", "claimed"]
 
 
-def test_retry_waits_until_due(store: Home) -> None:
+def test_retry_waits_until_due(store: Home, runs: RunRepository) -> None:
     """A retry never waits longer than the largest backoff, even if the clock is set back."""
     claim = claimed(store)
     due_at = NOON + timedelta(seconds=8)
-    assert RunRepository(store.database).requeue(
-        claim.lease, "retry", "It died.", not_before=due_at, num_failures=1
-    )
+    assert runs.requeue(claim.lease, "retry", "It died.", not_before=due_at, num_failures=1)
 
     def is_claimed_at(seconds: float) -> bool:
-        runs = RunRepository(store.database, now=lambda: NOON + timedelta(seconds=seconds))
-        claim = runs.claim("worker-a", ANY_SLOT)
-        return claim is not None and runs.requeue(claim.lease, "retry", "Again.", not_before=due_at)
+        repository = RunRepository(store.database, now=lambda: NOON + timedelta(seconds=seconds))
+        claim = repository.claim("worker-a", ANY_SLOT)
+        return claim is not None and repository.requeue(claim.lease, "retry", "Again.", not_before=due_at)
 
     assert not is_claimed_at(7)
     assert is_claimed_at(8)
     assert not is_claimed_at(8 - BACKOFF_CAP_S)
     assert is_claimed_at(7 - BACKOFF_CAP_S)
-    assert RunRepository(store.database).get("run-1").num_failures == 1
+    assert runs.get("run-1").num_failures == 1
 
 
-def test_resume_skips_retry_wait(store: Home) -> None:
+def test_resume_skips_retry_wait(store: Home, runs: RunRepository) -> None:
     claim = claimed(store)
     due_at = claim.run.queued_at + timedelta(seconds=200)
-    RunRepository(store.database).requeue(claim.lease, "retry", "It died.", not_before=due_at)
+    runs.requeue(claim.lease, "retry", "It died.", not_before=due_at)
     assert claim_next(store) is None
-    RunRepository(store.database).resume("run-1")
+    runs.resume("run-1")
     assert claim_next(store) == "run-1"
 
 
-def test_claim_returns_run_and_lease(store: Home) -> None:
+def test_claim_returns_run_and_lease(store: Home, runs: RunRepository) -> None:
     claim = claimed(store)
     assert claim.run.num_attempts == 1
     assert claim.run.status == "running"
     assert claim.run.worker_id == "worker-a"
     assert claim.run.started_at is not None
     assert claim.run.request.recipe == "demo"
-    assert RunRepository(store.database).leases() == (
-        LeaseBeat("run-1", "worker-a", claim.lease.token, 0, 0),
-    )
+    assert runs.leases() == (LeaseBeat("run-1", "worker-a", claim.lease.token, 0, 0),)
 
 
-def test_threads_never_claim_same_run(store: Home) -> None:
+def test_threads_never_claim_same_run(store: Home, runs: RunRepository) -> None:
     run_ids = [f"run-{number}" for number in range(40)]
     for run_id in run_ids:
         queued(store, run_id)
 
     def claim_all(worker: int) -> list[str]:
         claimed_ids = []
-        while (claim := RunRepository(store.database).claim(f"worker-{worker}", ANY_SLOT)) is not None:
+        while (claim := runs.claim(f"worker-{worker}", ANY_SLOT)) is not None:
             claimed_ids.append(claim.run.run_id)
         return claimed_ids
 

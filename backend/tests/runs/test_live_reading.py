@@ -233,11 +233,11 @@ def test_unknown_run_cannot_be_watched(store: Home) -> None:
         RunWatch(store, "ghost")
 
 
-def test_removed_run_ends_stream(store: Home, run: WrittenRun, watch: RunWatch) -> None:
+def test_removed_run_ends_stream(runs: RunRepository, run: WrittenRun, watch: RunWatch) -> None:
     run.print("one\n")
     watch.refresh()
     run.finish("failed")
-    RunRepository(store.database).remove(run.run_id)
+    runs.remove(run.run_id)
     assert watch.refresh()
     assert [message.kind for message in read_all(watch)][-2:] == ["log", "status"]
 

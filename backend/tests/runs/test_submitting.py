@@ -162,19 +162,19 @@ def test_queued_run_protects_its_dataset(store: Home) -> None:
     delete_dataset(store.settings, "demo-v1")
 
 
-def test_duplicate_id_keeps_original_run(store: Home) -> None:
+def test_duplicate_id_keeps_original_run(store: Home, runs: RunRepository) -> None:
     build_demo(store.settings)
     run = submit(store, small_request(), run_id="trial-1")
     before = JobDir(store.settings.jobs_dir / "trial-1").recipe.read_bytes()
     with pytest.raises(ConflictError, match="already"):
         submit(store, small_request(num_smoke_steps=1), run_id="trial-1")
     assert JobDir(store.settings.jobs_dir / "trial-1").recipe.read_bytes() == before
-    assert RunRepository(store.database).get("trial-1") == run
+    assert runs.get("trial-1") == run
 
 
-def test_unwritable_recipe_is_not_queued(store: Home) -> None:
+def test_unwritable_recipe_is_not_queued(store: Home, runs: RunRepository) -> None:
     build_demo(store.settings)
     store.settings.jobs_dir.write_text("in the way")
     with pytest.raises(StorageError, match="writing the recipe of a run"):
         submit(store, small_request())
-    assert RunRepository(store.database).list(RunFilter(), limit=1, offset=0).total == 0
+    assert runs.list(RunFilter(), limit=1, offset=0).total == 0

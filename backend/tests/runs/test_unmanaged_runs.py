@@ -46,53 +46,53 @@ def hold_run(store: Home, run_id: str = "by-hand") -> Iterator[RunDir]:
         yield run_dir
 
 
-def test_finished_run_is_listed(store: Home) -> None:
+def test_finished_run_is_listed(store: Home, runs: RunRepository) -> None:
     make_unmanaged_run(store)
     queued(store, "in-the-queue")
     assert statuses(store) == statuses(store) == {"in-the-queue": "queued", "by-hand": "succeeded"}
-    run = RunRepository(store.database).get("by-hand")
+    run = runs.get("by-hand")
     assert (run.executor, run.num_attempts, run.finished_at) == ("direct", 0, NOON)
     assert (run.recipe_name, run.model, run.dataset, run.mode) == ("tiny", "tiny-llama", "demo-v1", "full")
     assert kinds(store, "by-hand") == ["imported"]
 
 
-def test_locked_run_is_running(store: Home) -> None:
+def test_locked_run_is_running(store: Home, runs: RunRepository) -> None:
     with hold_run(store) as run_dir:
         assert statuses(store) == {"by-hand": "running"}
-        assert RunRepository(store.database).get("by-hand").created_at == NOON
-        assert RunRepository(store.database).leases() == ()
+        assert runs.get("by-hand").created_at == NOON
+        assert runs.leases() == ()
         with pytest.raises(ConflictError, match="outside the queue"):
             refreshed_runs(store).cancel("by-hand")
         with pytest.raises(ConflictError, match="Ctrl-C"):
             service.remove(store, "by-hand")
     assert statuses(store) == {"by-hand": "failed"}
-    failure = RunRepository(store.database).get("by-hand").failure
+    failure = runs.get("by-hand").failure
     assert failure is not None
     assert "runs resume by-hand" in failure.next_step
     assert kinds(store, "by-hand") == ["imported", "failed"]
     assert run_dir.recipe.is_file()
 
 
-def test_interrupted_run_is_cancelled(store: Home, tmp_path: Path) -> None:
+def test_interrupted_run_is_cancelled(store: Home, tmp_path: Path, runs: RunRepository) -> None:
     with hold_run(store) as run_dir:
         statuses(store)
         other = finished_run(tmp_path / "by-hand", status="cancelled", exit_code=130)
         run_dir.manifest.write_bytes(other.manifest.read_bytes())
     assert statuses(store) == {"by-hand": "cancelled"}
-    assert RunRepository(store.database).get("by-hand").exit_code == 130
+    assert runs.get("by-hand").exit_code == 130
     assert kinds(store, "by-hand") == ["imported", "cancel-asked", "cancelled"]
 
 
-def test_late_files_are_read_at_end(store: Home, tmp_path: Path) -> None:
+def test_late_files_are_read_at_end(store: Home, tmp_path: Path, runs: RunRepository) -> None:
     with hold_run(store) as run_dir:
         run_dir.plan.unlink(missing_ok=True)
         statuses(store)
-        run = RunRepository(store.database).get("by-hand")
+        run = runs.get("by-hand")
         assert (run.recipe_name, run.plan) == ("by-hand", None)
         run_dir.plan.write_text('{"fits": true}')
         run_dir.manifest.write_bytes(finished_run(tmp_path / "by-hand").manifest.read_bytes())
     statuses(store)
-    run = RunRepository(store.database).get("by-hand")
+    run = runs.get("by-hand")
     assert (run.recipe_name, run.plan) == ("tiny", {"fits": True})
 
 
@@ -115,14 +115,14 @@ def test_deleted_directory_fails_run(store: Home) -> None:
     assert statuses(store) == {}
 
 
-def test_failed_run_resumes_in_queue(store: Home) -> None:
+def test_failed_run_resumes_in_queue(store: Home, runs: RunRepository) -> None:
     with hold_run(store):
         pass
     statuses(store)
     assert service.resume(store, "by-hand").status == "queued"
     recipe = json.loads(JobDir(store.settings.jobs_dir / "by-hand").recipe.read_bytes())
     assert recipe["data"]["dataset"] == "demo-v1"
-    claim = RunRepository(store.database).claim("worker-a", ANY_SLOT)
+    claim = runs.claim("worker-a", ANY_SLOT)
     assert claim is not None
     assert statuses(store) == {"by-hand": "running"}, "the queue owns the status now"
 
@@ -136,18 +136,18 @@ def test_run_without_dataset_cannot_be_queued(store: Home) -> None:
         service.resume(store, "by-hand")
 
 
-def test_new_run_directories_are_found(store: Home, tmp_path: Path) -> None:
+def test_new_run_directories_are_found(store: Home, tmp_path: Path, runs: RunRepository) -> None:
     runs_dir = store.settings.runs_dir
-    unmanaged_runs = UnmanagedRuns(runs_dir, RunRepository(store.database), refresh_every_s=0)
+    unmanaged_runs = UnmanagedRuns(runs_dir, runs, refresh_every_s=0)
     (runs_dir / "existing").mkdir(parents=True)
     for name in ("existing", "new"):
         os.utime(runs_dir, (0, 0))
         unmanaged_runs.refresh()
         with pytest.raises(NotFoundError):
-            RunRepository(store.database).get(name)
+            runs.get(name)
         shutil.copytree(finished_run(tmp_path / name).path, runs_dir / name, dirs_exist_ok=True)
         unmanaged_runs.refresh()
-        assert RunRepository(store.database).get(name).status == "succeeded"
+        assert runs.get(name).status == "succeeded"
 
 
 def test_other_directories_are_ignored(store: Home) -> None:
@@ -164,10 +164,10 @@ def test_other_directories_are_ignored(store: Home) -> None:
     assert statuses(store) == {"one": "succeeded"}
 
 
-def test_damaged_manifest_fails_run(store: Home) -> None:
+def test_damaged_manifest_fails_run(store: Home, runs: RunRepository) -> None:
     make_unmanaged_run(store).manifest.write_text("{}")
     assert statuses(store) == {"by-hand": "failed"}
-    failure = RunRepository(store.database).get("by-hand").failure
+    failure = runs.get("by-hand").failure
     assert failure is not None
     assert "cannot be read" in failure.detail
 

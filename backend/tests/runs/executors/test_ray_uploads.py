@@ -80,7 +80,7 @@ def test_partial_checkpoint_is_not_mirrored(node: Node) -> None:
 def test_restore_brings_checkpoint_and_metrics(node: Node, other: Node) -> None:
     node.save(10, num_metrics=12)
     node.uploads.finish(is_needed=True)
-    other.run_dir.metrics.write_text('{"step": 1}\n')  # as far as it was copied back before the node was lost
+    other.run_dir.metrics.write_text('{"step": 1}\n')  # copied back before the node was lost
     other.uploads.restore()
     assert (other.run_dir.checkpoints / "10" / "state").read_text() == "state of 10"
     assert other.run_dir.metrics.read_text().count("\n") == 12

@@ -58,13 +58,13 @@ def test_invalid_tasks_are_not_queued(client: TestClient, store: Home) -> None:
     assert client.get("/api/tasks").json()["pagination"]["total"] == 0
 
 
-def test_task_reports_progress_and_cancels(client: TestClient, store: Home) -> None:
+def test_task_reports_progress_and_cancels(client: TestClient, store: Home, tasks: TaskRepository) -> None:
     registered(store)
     task = create_task(
         client, kind="evaluation", model="demo", eval_set="eval_v2", decoding={"max_new_tokens": 64}
     )
     assert (task["status"], task["model"]) == ("queued", "demo:1")
-    assert TaskRepository(store.database).claim("worker-a", ANY_SLOT) is not None
+    assert tasks.claim("worker-a", ANY_SLOT) is not None
     directory = TaskDir(store.settings.tasks_dir / task["task_id"])
     directory.write_progress(TaskProgress(stage="writing the answers", num_done=3, num_total=100))
     path = f"/api/tasks/{task['task_id']}"

@@ -50,7 +50,9 @@ def test_worker_exports_or_reports_failure(store: Home) -> None:
     assert failed.num_attempts == 1
 
 
-def test_running_task_is_cancelled(store: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_running_task_is_cancelled(
+    store: Home, monkeypatch: pytest.MonkeyPatch, tasks: TaskRepository
+) -> None:
     version = registered(store)
     task = queued_task(store, EVALUATE, model=version.reference)
     job_dir = TaskDir(store.settings.tasks_dir / str(task.task_id)).job_dir
@@ -60,20 +62,16 @@ def test_running_task_is_cancelled(store: Home, monkeypatch: pytest.MonkeyPatch)
     )
     with working(store, SUCCEEDING):
         wait_for(lambda: "started" in job_dir.output_tail())
-        TaskRepository(store.database).cancel(task.task_id)
+        tasks.cancel(task.task_id)
         cancelled = wait_for_status(store, task, "cancelled")
     assert cancelled.result is None
     assert not job_dir.is_output_held()
 
 
-def test_dead_worker_task_is_requeued(store: Home) -> None:
-    WorkerRepository(store.database).register(
-        make_worker("worker-a", pid=os.getpid(), process_start=f"{machine()}:0")
-    )
+def test_dead_worker_task_is_requeued(store: Home, workers: WorkerRepository, tasks: TaskRepository) -> None:
+    workers.register(make_worker("worker-a", pid=os.getpid(), process_start=f"{machine()}:0"))
     claim = claimed_task(store)
-    Maintenance(
-        store, "observer", lambda: (TaskRepository(store.database).leases(), frozenset())
-    ).requeue_lost_runs()
-    task = TaskRepository(store.database).get(claim.task.task_id)
+    Maintenance(store, "observer", lambda: (tasks.leases(), frozenset())).requeue_lost_runs()
+    task = tasks.get(claim.task.task_id)
     assert (task.status, task.num_failures) == ("queued", 1)
     assert task.not_before is not None

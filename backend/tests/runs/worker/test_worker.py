@@ -49,13 +49,13 @@ def test_request_error_is_never_retried(store: Home) -> None:
     assert {run.failure and run.failure.next_step for run in ends} == {"Do it right."}
 
 
-def test_repeated_failure_becomes_final(store: Home) -> None:
+def test_repeated_failure_becomes_final(store: Home, runs: RunRepository) -> None:
     queued(store)
     failure = {"code": "storage", "detail": "The disk is full.", "next_step": "Free space."}
     with working(store, f"end(1, failure={failure})", run_max_failures=2):
         run = ended_as(store, "failed")
     assert kinds(store)[2:] == ["started", "retry", "claimed", "started", "failed"]
-    retry = RunRepository(store.database).events("run-1")[3].message
+    retry = runs.events("run-1")[3].message
     assert retry == "The disk is full. Failure 1 of 2; next try in 2 s."
     assert run.failure is not None
     assert run.failure.code == "storage"
@@ -64,12 +64,12 @@ def test_repeated_failure_becomes_final(store: Home) -> None:
     assert "tunix-rt runs resume run-1" in run.failure.next_step
 
 
-def test_killed_engine_resumes_from_checkpoint(store: Home) -> None:
+def test_killed_engine_resumes_from_checkpoint(store: Home, runs: RunRepository) -> None:
     queued(store)
     program = "if newest(): end(0, 'succeeded')\nsave(5)\nos.kill(os.getpid(), signal.SIGKILL)"
     with working(store, program):
         ended_as(store, "succeeded")
-    events = RunRepository(store.database).events("run-1")
+    events = runs.events("run-1")
     assert [event.details["step"] for event in events if event.kind == "started"] == [0, 5]
     (retry,) = [event for event in events if event.kind == "retry"]
     assert "SIGKILL, which Tunix RT did not send" in retry.message
@@ -83,42 +83,42 @@ def test_checkpoint_resets_failure_count(store: Home) -> None:
     assert (run.num_attempts, run.num_failures) == (3, 1)
 
 
-def test_cancelled_run_saves_and_ends(store: Home) -> None:
+def test_cancelled_run_saves_and_ends(store: Home, runs: RunRepository) -> None:
     queued(store)
     with working(store, WAITING):
         wait_for(run_path(store, "ready").exists)
-        RunRepository(store.database).cancel("run-1")
+        runs.cancel("run-1")
         run = ended_as(store, "cancelled")
     assert run.exit_code == 143
     assert kinds(store)[-3:] == ["cancel-asked", "stopping", "cancelled"]
 
 
-def test_unresponsive_run_is_killed(store: Home) -> None:
+def test_unresponsive_run_is_killed(store: Home, runs: RunRepository) -> None:
     queued(store)
     with working(store, STUBBORN, cancel_grace_s=0.1):
         wait_for(run_path(store, "ready").exists)
-        RunRepository(store.database).cancel("run-1")
+        runs.cancel("run-1")
         ended_as(store, "cancelled")
     assert kinds(store)[-3:] == ["stopping", "killed", "cancelled"]
 
 
-def test_run_finishing_before_cancel_succeeds(store: Home) -> None:
+def test_run_finishing_before_cancel_succeeds(store: Home, runs: RunRepository) -> None:
     queued(store)
     program = "signal.signal(signal.SIGTERM, lambda *_: end(0, 'succeeded')); announce(); time.sleep(600)"
     with working(store, program):
         wait_for(run_path(store, "ready").exists)
-        RunRepository(store.database).cancel("run-1")
+        runs.cancel("run-1")
         ended_as(store, "succeeded")
 
 
-def test_paused_run_resumes_from_checkpoint(store: Home) -> None:
+def test_paused_run_resumes_from_checkpoint(store: Home, runs: RunRepository) -> None:
     queued(store)
     with working(store, RESUMING):
         wait_for(run_path(store, "ready").exists)
-        RunRepository(store.database).pause("run-1")
+        runs.pause("run-1")
         held = ended_as(store, "queued")
         assert (held.is_held, held.num_failures) == (True, 0)
-        RunRepository(store.database).resume("run-1")
+        runs.resume("run-1")
         ended_as(store, "succeeded")
 
 
@@ -131,11 +131,11 @@ def test_evaluation_follows_training(store: Home) -> None:
     assert asked == "-m tunix_rt.cli eval run run-1 --eval-set eval-v2 --engine auto --device auto"
 
 
-def test_failed_evaluation_keeps_training(store: Home) -> None:
+def test_failed_evaluation_keeps_training(store: Home, runs: RunRepository) -> None:
     queued(store, eval_set="eval-v2")
     with working(store, SUCCEEDING, evaluation="sys.exit(3)"):
         ended_as(store, "succeeded")
-    warning = RunRepository(store.database).events("run-1")[-2]
+    warning = runs.events("run-1")[-2]
     assert warning.kind == "warning"
     assert "tunix-rt eval run-1 --eval-set eval-v2" in warning.message
 
@@ -157,30 +157,28 @@ def test_killed_evaluation_keeps_training(store: Home) -> None:
     ]
 
 
-def test_finished_training_is_not_repeated(store: Home) -> None:
+def test_finished_training_is_not_repeated(store: Home, runs: RunRepository) -> None:
     queued(store)
     with working(store, "announce('trained'); " + SUCCEEDING):
         ended_as(store, "succeeded")
     manifest = run_path(store, "run_manifest.json").read_bytes()
-    RunRepository(store.database).remove("run-1")
+    runs.remove("run-1")
     queued(store)
     with working(store, "end(1)"):
         ended_as(store, "succeeded")
     assert run_path(store, "run_manifest.json").read_bytes() == manifest
 
 
-def test_lost_lease_kills_child(store: Home) -> None:
+def test_lost_lease_kills_child(store: Home, runs: RunRepository) -> None:
     queued(store)
     with working(store, STUBBORN, worker_poll_s=1_000.0):
         engine = wait_for(lambda: number_in(run_path(store, "ready")))
-        (lease,) = RunRepository(store.database).leases()
-        RunRepository(store.database).requeue(
-            Lease(run_id="run-1", token=lease.token), "lease-lost", "Taken away."
-        )
+        (lease,) = runs.leases()
+        runs.requeue(Lease(run_id="run-1", token=lease.token), "lease-lost", "Taken away.")
         wait_for(lambda: json.loads(_read_exit(store)).get("signal") == signal.SIGKILL)
     assert engine
     assert kinds(store) == ["submitted", "claimed", "started", "lease-lost"]
-    assert RunRepository(store.database).get("run-1").status == "queued"
+    assert runs.get("run-1").status == "queued"
 
 
 def _read_exit(store: Home) -> str:

@@ -56,7 +56,7 @@ def announced_engine(store: Home) -> tuple[int, str]:
     return pid, start
 
 
-def test_two_workers_never_share_runs(store: Home) -> None:
+def test_two_workers_never_share_runs(store: Home, runs: RunRepository) -> None:
     names = [f"run-{number}" for number in range(8)]
     for name in names:
         queued(store, name)
@@ -65,12 +65,14 @@ def test_two_workers_never_share_runs(store: Home) -> None:
         for name in names:
             ended_as(store, "succeeded", name)
     for name in names:
-        assert RunRepository(store.database).get(name).num_attempts == 1
+        assert runs.get(name).num_attempts == 1
         assert len(list((store.settings.runs_dir / name).glob("attempt-*"))) == 1
 
 
 @sqlite_only
-def test_killed_worker_run_resumes_elsewhere(store: Home, settings: Settings) -> None:
+def test_killed_worker_run_resumes_elsewhere(
+    store: Home, settings: Settings, runs: RunRepository, workers: WorkerRepository
+) -> None:
     queued(store)
     with worker_process(settings, RESUMING) as worker:
         engine = announced_engine(store)
@@ -81,20 +83,20 @@ def test_killed_worker_run_resumes_elsewhere(store: Home, settings: Settings) ->
         run = ended_as(store, "succeeded")
     assert run.num_attempts == 2
     assert kinds(store)[2:] == ["started", "lease-lost", "claimed", "started", "succeeded"]
-    events = RunRepository(store.database).events("run-1")
+    events = runs.events("run-1")
     assert "has died" in events[3].message
     assert events[5].details["step"] == 5
-    assert sorted(worker.status for worker in WorkerRepository(store.database).list()) == ["lost", "stopped"]
+    assert sorted(worker.status for worker in workers.list()) == ["lost", "stopped"]
 
 
 @sqlite_only
-def test_stopped_worker_returns_its_runs(store: Home) -> None:
+def test_stopped_worker_returns_its_runs(store: Home, workers: WorkerRepository) -> None:
     queued(store)
     with working(store, WAITING) as loop:
         engine = announced_engine(store)
         loop.stop()
         run = ended_as(store, "queued")
-        wait_for(lambda: [worker.status for worker in WorkerRepository(store.database).list()] == ["stopped"])
+        wait_for(lambda: [worker.status for worker in workers.list()] == ["stopped"])
     assert is_gone(*engine)
     assert (run.num_failures, run.not_before) == (0, None)
     assert kinds(store)[-2:] == ["stopping", "requeued"]
@@ -113,7 +115,7 @@ def test_second_stop_kills_immediately(store: Home) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere an engine outlives its supervisor")
 @sqlite_only
-def test_killed_supervisor_costs_one_retry(store: Home) -> None:
+def test_killed_supervisor_costs_one_retry(store: Home, runs: RunRepository) -> None:
     queued(store)
     with working(store, RESUMING):
         engine = announced_engine(store)
@@ -123,7 +125,7 @@ def test_killed_supervisor_costs_one_retry(store: Home) -> None:
         ended_as(store, "succeeded")
     assert is_gone(*engine)
     assert kinds(store)[2:] == ["started", "retry", "claimed", "started", "succeeded"]
-    assert "supervisor was killed" in RunRepository(store.database).events("run-1")[3].message
+    assert "supervisor was killed" in runs.events("run-1")[3].message
 
 
 @sqlite_only
