@@ -81,7 +81,7 @@ def test_damage_is_named(bundle: Path, damage: str) -> None:
     assert first_problem(verify_evidence(bundle)).startswith(expected)
 
 
-def test_a_newer_version_is_not_reported_as_damage(bundle: Path) -> None:
+def test_newer_version_is_not_damage(bundle: Path) -> None:
     path = bundle / "evidence.json"
     newer = json.loads(path.read_bytes()) | {"evidence_version": "2", "tunix_rt_version": "9.0.0"}
     path.write_text(json.dumps(newer))
@@ -92,14 +92,14 @@ def test_a_newer_version_is_not_reported_as_damage(bundle: Path) -> None:
     assert problem.next_step == "Verify it with the tunix-rt that packed it (9.0.0) or a newer one."
 
 
-def test_a_listed_path_outside_is_refused(bundle: Path) -> None:
+def test_manifest_path_outside_is_rejected(bundle: Path) -> None:
     path = bundle / "evidence.json"
     path.write_text(path.read_text().replace('"path": "log.txt"', '"path": "../log.txt"'))
 
     assert "is not a path inside a directory" in first_problem(verify_evidence(bundle))
 
 
-def test_a_missing_bundle_is_not_found(tmp_path: Path) -> None:
+def test_missing_bundle_is_not_found(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match="There is no bundle"):
         verify_evidence(tmp_path / "nothing")
 
@@ -132,7 +132,7 @@ def link_entry() -> zipfile.ZipInfo:
     ],
     ids=["parent", "absolute", "drive", "backslash", "link"],
 )
-def test_unsafe_zip_entries_are_refused(bundle: Path, entry: zipfile.ZipInfo, expected: str) -> None:
+def test_unsafe_zip_entries_are_rejected(bundle: Path, entry: zipfile.ZipInfo, expected: str) -> None:
     path = zip_of(bundle, (entry, b"/etc/passwd"))
     before = sorted(bundle.parent.parent.rglob("*"))
 
@@ -143,17 +143,17 @@ def test_unsafe_zip_entries_are_refused(bundle: Path, entry: zipfile.ZipInfo, ex
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_duplicate_zip_entries_are_refused(bundle: Path) -> None:
+def test_duplicate_zip_entries_are_rejected(bundle: Path) -> None:
     path = zip_of(bundle, (zipfile.ZipInfo("log.txt"), b"another log"))
 
     assert first_problem(verify_evidence(path)) == "the entry 'log.txt' is duplicated"
 
 
-def test_a_zipped_folder_is_a_bundle(bundle: Path) -> None:
+def test_zipped_folder_verifies(bundle: Path) -> None:
     assert verify_evidence(zip_of(bundle, folder="run-1/")).passed
 
 
-def test_a_zip_bomb_is_refused_unread(tmp_path: Path) -> None:
+def test_zip_bomb_is_rejected_unread(tmp_path: Path) -> None:
     path = tmp_path / "bomb.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("evidence.json", bytes(64 * MIB))
@@ -165,7 +165,7 @@ def test_a_zip_bomb_is_refused_unread(tmp_path: Path) -> None:
     assert first_problem(verify_evidence(path)).endswith("it is a zip bomb")
 
 
-def test_an_invalid_zip_gets_a_verdict(tmp_path: Path) -> None:
+def test_invalid_zip_gets_verdict(tmp_path: Path) -> None:
     (tmp_path / "bundle.zip").write_bytes(b"PK not really")
 
     assert first_problem(verify_evidence(tmp_path / "bundle.zip")).startswith("bundle.zip is not a zip file")
@@ -184,7 +184,7 @@ def listed(bundle: Path, path: str, size_bytes: int) -> None:
     BundleWriter(bundle).finish(old.model_copy(update={"files": files}).sealed())
 
 
-def test_memory_does_not_grow_with_the_bundle(bundle: Path) -> None:
+def test_memory_is_independent_of_size(bundle: Path) -> None:
     (bundle / "model").mkdir()
     listed(bundle, "model/model.safetensors", 96 * MIB)
 
@@ -199,7 +199,7 @@ def test_memory_does_not_grow_with_the_bundle(bundle: Path) -> None:
     assert peak_bytes < 16 * MIB
 
 
-def test_an_endless_line_is_not_read_into_memory(bundle: Path) -> None:
+def test_endless_line_is_not_buffered(bundle: Path) -> None:
     path = bundle / "predictions.jsonl"
     with path.open("ab") as file:
         file.truncate(MAX_LINE_BYTES + 2 * MIB)

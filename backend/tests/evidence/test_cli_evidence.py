@@ -31,7 +31,7 @@ def home() -> Path:
     return Path(os.environ["TUNIX_RT_HOME"])
 
 
-def test_a_run_is_packed_and_verified(home: Path) -> None:
+def test_run_is_packed_and_verified(home: Path) -> None:
     evaluated_run(home)
 
     said = run("pack", RUN)
@@ -43,7 +43,7 @@ def test_a_run_is_packed_and_verified(home: Path) -> None:
     assert json.loads(run("list", "--json"))["pagination"]["total"] == 1
 
 
-def test_a_verdict_as_json_and_html(home: Path, tmp_path: Path) -> None:
+def test_verify_writes_json_and_html(home: Path, tmp_path: Path) -> None:
     evaluated_run(home)
     path = json.loads(run("pack", RUN, "--to", tmp_path / "out", "--zip", "--json"))["path"]
 
@@ -54,7 +54,7 @@ def test_a_verdict_as_json_and_html(home: Path, tmp_path: Path) -> None:
     assert "<h1>Verified: out.zip</h1>" in page
 
 
-def test_an_invalid_bundle_exits_1(home: Path, tmp_path: Path) -> None:
+def test_invalid_bundle_exits_1(home: Path, tmp_path: Path) -> None:
     evaluated_run(home)
     run("pack", RUN, "--to", tmp_path / "bundle")
     (tmp_path / "bundle" / "log.txt").write_text("<script>alert(1)</script>")
@@ -71,7 +71,7 @@ def test_an_invalid_bundle_exits_1(home: Path, tmp_path: Path) -> None:
     assert "<script>" not in (tmp_path / "verdict.html").read_text(encoding="utf-8")
 
 
-def test_a_failed_run_needs_failure_report(home: Path) -> None:
+def test_failed_run_needs_failure_report(home: Path) -> None:
     trained_run(home, fails=True)
 
     with pytest.raises(DataError, match="not a success"):
@@ -80,7 +80,7 @@ def test_a_failed_run_needs_failure_report(home: Path) -> None:
     assert "FAILURE REPORT" in run("pack", RUN, "--failure-report")
 
 
-def test_the_page_is_self_contained(home: Path) -> None:
+def test_evidence_page_is_self_contained(home: Path) -> None:
     evaluated_run(home)
     run("pack", RUN)
 
@@ -99,7 +99,7 @@ def package_submission(*arguments: str | Path) -> "subprocess.CompletedProcess[s
     )
 
 
-def test_a_submission_from_a_run_or_its_evidence(home: Path, tmp_path: Path) -> None:
+def test_submission_from_run_or_bundle(home: Path, tmp_path: Path) -> None:
     run_dir = evaluated_run(home)
     run("pack", RUN, "--to", tmp_path / "submission_runs" / RUN)
 
@@ -113,7 +113,7 @@ def test_a_submission_from_a_run_or_its_evidence(home: Path, tmp_path: Path) -> 
     assert "VERIFIED" in run("verify", tmp_path / "two" / f"{RUN}.zip")
 
 
-def test_an_incomplete_submission_is_refused(home: Path, tmp_path: Path) -> None:
+def test_incomplete_submission_is_rejected(home: Path, tmp_path: Path) -> None:
     run_dir = trained_run(home)
 
     refused = package_submission("--run-dir", run_dir.path, "--output", tmp_path / "one")
@@ -123,6 +123,6 @@ def test_an_incomplete_submission_is_refused(home: Path, tmp_path: Path) -> None
     assert not list((tmp_path / "one").iterdir())
 
 
-def test_every_schema_can_be_printed() -> None:
+def test_schemas_are_listed_and_printed() -> None:
     assert run("schema").split() == sorted(TYPES)
     assert json.loads(run("schema", "run_manifest"))["title"] == "RunManifest"

@@ -15,7 +15,7 @@ from tunix_rt.engines.types import EngineName
 workshop = workshop_fixture(*get_args(EngineName))
 
 
-def test_the_first_steps_of_a_bundle_can_be_trained_again(
+def test_replay_retrains_first_steps(
     workshop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TUNIX_RT_HOME", str(workshop.settings.home))

@@ -48,13 +48,13 @@ def test_equal_losses_pass(bundle: Path) -> None:
     assert not trainer.jobs[0].run_dir.path.exists()
 
 
-def test_a_different_loss_is_named(bundle: Path) -> None:
+def test_different_loss_is_named(bundle: Path) -> None:
     check = replayed(bundle, Trainer(WritingEngine(losses=(LOSSES[0], 2.5, 1.0))))
 
     assert [problem.detail for problem in check.problems] == ["step 2 has loss 2.0; trained again 2.5"]
 
 
-def test_a_different_batch_is_named(bundle: Path) -> None:
+def test_different_batch_is_named(bundle: Path) -> None:
     check = replayed(bundle, Trainer(WritingEngine(seed=1)), num_steps=1)
 
     assert [problem.detail for problem in check.problems] == ["step 1 was trained on another batch"]
@@ -67,7 +67,7 @@ def test_failed_training_fails_the_check(bundle: Path) -> None:
     assert check.problems[0].detail == "The loss is no longer a number."
 
 
-def test_replay_needs_the_rows(tmp_path: Path) -> None:
+def test_replay_requires_dataset_rows(tmp_path: Path) -> None:
     bundle = packed(tmp_path / "home", tmp_path / "bundle", has_dataset=False)
 
     check = replayed(bundle, Trainer(WritingEngine()))

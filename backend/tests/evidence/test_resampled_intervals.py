@@ -14,7 +14,7 @@ def _scores(**changes: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("end", "again"), [("low", 0.41), ("low", 0.39), ("high", 0.615)])
-def test_ends_may_differ_by_resampling_error(end: str, again: float) -> None:
+def test_interval_ends_tolerate_resampling_error(end: str, again: float) -> None:
     assert is_within_resampling_error(_scores(), f"overall.step_correctness.{end}", again)
 
 
@@ -29,5 +29,5 @@ def test_ends_may_differ_by_resampling_error(end: str, again: float) -> None:
         ({"method": "wilson"}, "low", 0.401),
     ],
 )
-def test_everything_else_must_be_equal(changes: dict[str, Any], key: str, again: object) -> None:
+def test_other_differences_are_rejected(changes: dict[str, Any], key: str, again: object) -> None:
     assert not is_within_resampling_error(_scores(**changes), f"overall.step_correctness.{key}", again)

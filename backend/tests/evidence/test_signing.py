@@ -40,20 +40,20 @@ def signature(bundle: Path, public_key: Path | None = None) -> Check:
     return next(check for check in verdict.checks if check.name == "signature")
 
 
-def test_the_signer_key_verifies(signed: Path) -> None:
+def test_signer_key_verifies(signed: Path) -> None:
     assert signature(signed / "bundle", signed / "owner.pub").status == "passed"
     assert signature(signed / "bundle").detail.startswith(
         "by the key in the bundle, which anyone may have created"
     )
 
 
-def test_another_key_does_not_verify(signed: Path, tmp_path: Path) -> None:
+def test_other_key_does_not_verify(signed: Path, tmp_path: Path) -> None:
     _, stranger = make_keys(tmp_path, "stranger")
 
     assert signature(signed / "bundle", stranger).status == "failed"
 
 
-def test_a_resealed_bundle_loses_its_signature(signed: Path, tmp_path: Path) -> None:
+def test_resealing_invalidates_signature(signed: Path, tmp_path: Path) -> None:
     bundle = Path(shutil.copytree(signed / "bundle", tmp_path / "bundle"))
     (bundle / "log.txt").write_text("nothing to see here\n")
     reseal(bundle)
@@ -62,14 +62,14 @@ def test_a_resealed_bundle_loses_its_signature(signed: Path, tmp_path: Path) -> 
     assert signature(bundle, signed / "owner.pub").status == "failed"
 
 
-def test_a_missing_required_signature_fails(tmp_path: Path, signed: Path) -> None:
+def test_missing_required_signature_fails(tmp_path: Path, signed: Path) -> None:
     bundle = packed(tmp_path / "home", tmp_path / "bundle")
 
     assert signature(bundle).status == "skipped"
     assert signature(bundle, signed / "owner.pub").status == "failed"
 
 
-def test_an_invalid_key_is_refused(tmp_path: Path) -> None:
+def test_invalid_key_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "key.pem").write_text("no key")
 
     with pytest.raises(InvalidInputError, match="cannot be used") as refused:

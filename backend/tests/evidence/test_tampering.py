@@ -125,7 +125,7 @@ FORGERIES = {
 
 
 @pytest.mark.parametrize("forgery", FORGERIES)
-def test_a_resealed_forgery_is_caught(bundle: Path, forgery: str) -> None:
+def test_resealed_forgery_is_caught(bundle: Path, forgery: str) -> None:
     forge, caught_by = FORGERIES[forgery]
     forge(bundle)
     reseal(bundle)
@@ -142,7 +142,7 @@ def test_resealing_alone_is_valid(bundle: Path) -> None:
     assert verify_evidence(bundle).passed
 
 
-def test_other_weights_are_caught(tmp_path: Path) -> None:
+def test_replaced_weights_are_caught(tmp_path: Path) -> None:
     bundle = packed(tmp_path / "home", tmp_path / "bundle", has_model=True)
     (bundle / "model" / "model.safetensors").write_bytes(b"better weights")
     reseal(bundle)
@@ -154,7 +154,7 @@ def test_other_weights_are_caught(tmp_path: Path) -> None:
     ]
 
 
-def test_nan_in_place_of_a_number_is_caught(bundle: Path) -> None:
+def test_nan_value_is_caught(bundle: Path) -> None:
     path = bundle / "plan.json"
     path.write_text(path.read_text().replace('"step_seconds": 1.0', '"step_seconds": NaN'))
     reseal(bundle)

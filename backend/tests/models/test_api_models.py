@@ -39,7 +39,7 @@ def promoted(
     return version
 
 
-def test_a_model_is_created_once_and_found_by_name_and_id(client: TestClient) -> None:
+def test_model_is_created_once(client: TestClient) -> None:
     model = created(client, description="sums", task_type="text-generation")
     error_of(client.post(MODELS, json={"name": "demo"}), 409)
     for key in ("demo", model["id"]):
@@ -48,13 +48,13 @@ def test_a_model_is_created_once_and_found_by_name_and_id(client: TestClient) ->
     error_of(client.get(f"{MODELS}/{uuid4()}"), 404)
 
 
-def test_invalid_names_are_refused(client: TestClient) -> None:
+def test_invalid_names_are_rejected(client: TestClient) -> None:
     for name in ("", "a b", "../x", "versions", str(uuid4()), "a\x00b"):
         error_of(client.post(MODELS, json={"name": name}), 422)
     error_of(client.get(f"{MODELS}/a%00b"), 422)
 
 
-def test_a_run_is_promoted_and_the_detail_lists_it(client: TestClient, store: Home) -> None:
+def test_promoting_run_creates_version(client: TestClient, store: Home) -> None:
     created(client)
     succeeded_run(store)
     version = promoted(client, version_label="v1.0", description="good", tags={"team": "a"})
@@ -67,7 +67,7 @@ def test_a_run_is_promoted_and_the_detail_lists_it(client: TestClient, store: Ho
     assert shown["lineage"]["dataset"] == "demo-v1"
 
 
-def test_invalid_promotions_are_refused(client: TestClient, store: Home) -> None:
+def test_invalid_promotions_are_rejected(client: TestClient, store: Home) -> None:
     promote = f"{MODELS}/demo/versions/promote"
     error_of(client.post(promote, json={"source_run_id": "first"}), 404)
     created(client)
@@ -80,7 +80,7 @@ def test_invalid_promotions_are_refused(client: TestClient, store: Home) -> None
     )
 
 
-def test_an_alias_is_put_moved_and_deleted(client: TestClient, store: Home) -> None:
+def test_alias_set_move_delete(client: TestClient, store: Home) -> None:
     registered(store)
     registered(store, run_id="second")
     alias = f"{MODELS}/demo/aliases/champion"
@@ -93,7 +93,7 @@ def test_an_alias_is_put_moved_and_deleted(client: TestClient, store: Home) -> N
     error_of(client.delete(alias), 404)
 
 
-def test_notes_and_tags_are_set_and_removed(client: TestClient, store: Home) -> None:
+def test_notes_and_tags_are_editable(client: TestClient, store: Home) -> None:
     version = f"{MODELS}/versions/{registered(store).id}"
     assert client.put(f"{version}/notes", json={"notes": "reviewed"}).json()["notes"] == "reviewed"
     assert client.put(f"{version}/tags/team", json={"value": "a"}).json()["tags"] == {"team": "a"}
@@ -102,7 +102,7 @@ def test_notes_and_tags_are_set_and_removed(client: TestClient, store: Home) -> 
     error_of(client.delete(f"{version}/tags/team"), 404)
 
 
-def test_an_aliased_version_is_not_deleted(client: TestClient, store: Home) -> None:
+def test_aliased_version_cannot_be_deleted(client: TestClient, store: Home) -> None:
     version = f"{MODELS}/versions/{registered(store).id}"
     client.put(f"{MODELS}/demo/aliases/champion", json={"version": 1})
     assert "unalias demo@champion" in error_of(client.delete(version), 409)["next_step"]
@@ -113,7 +113,7 @@ def test_an_aliased_version_is_not_deleted(client: TestClient, store: Home) -> N
     assert client.delete(f"{MODELS}/demo").status_code == 204
 
 
-def test_a_download_contains_files_and_card(client: TestClient, store: Home) -> None:
+def test_download_contains_files_and_card(client: TestClient, store: Home) -> None:
     version = registered(store)
     answer = client.get(f"{MODELS}/versions/{version.id}/download")
     assert answer.headers["content-disposition"] == 'attachment; filename="demo-1.zip"'

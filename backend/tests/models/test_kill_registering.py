@@ -16,9 +16,7 @@ NUM_FILES = 1_000
 WAIT_S = 60
 
 
-def test_a_killed_registration_leaves_nothing_half_and_is_completed(
-    sqlite_template: Path, tmp_path: Path
-) -> None:
+def test_killed_registration_can_be_retried(sqlite_template: Path, tmp_path: Path) -> None:
     settings = sqlite_home(sqlite_template, tmp_path / "home")
     directory = plain_model(tmp_path / "elsewhere")
     for number in range(NUM_FILES):

@@ -38,7 +38,7 @@ def evaluations(*names: str) -> list[Any]:
     ]
 
 
-def test_the_hub_reads_scores_and_base_model() -> None:
+def test_hub_reads_scores_and_base() -> None:
     card = ModelCard(model_card(version(), evaluations("run-a"), base_on_hub="owner/base"))
     assert (card.data.library_name, card.data.base_model, card.data.license) == (
         "transformers",
@@ -51,13 +51,13 @@ def test_the_hub_reads_scores_and_base_model() -> None:
     assert "95 %" in result.metric_name
 
 
-def test_every_protocol_is_shown_once_by_its_newest_score() -> None:
+def test_newest_score_replaces_older_one() -> None:
     text = model_card(version(), evaluations("newer", "older"))
     assert text.count("| exam |") == 1
     assert "| 75.0% | 30.1%–95.4% | 4 | 0 |" in text
 
 
-def test_the_card_says_how_it_was_trained_and_how_to_load_it() -> None:
+def test_card_documents_training_and_usage() -> None:
     text = model_card(version(), [])
     for said in (
         "owner/base at abc",
@@ -71,7 +71,7 @@ def test_the_card_says_how_it_was_trained_and_how_to_load_it() -> None:
     assert "PeftModel" not in text
 
 
-def test_an_adapter_is_loaded_on_its_base() -> None:
+def test_adapter_card_loads_its_base() -> None:
     card = ModelCard(model_card(version(kind="adapter"), [], base_on_hub="owner/base"))
     assert card.data.library_name == "peft"
     assert 'from_pretrained("owner/base"' in card.text
@@ -80,14 +80,14 @@ def test_an_adapter_is_loaded_on_its_base() -> None:
     assert "merged into its base" in merged.text
 
 
-def test_an_adapter_on_random_weights_says_that_others_need_it_merged() -> None:
+def test_random_base_card_recommends_merging() -> None:
     base = BaseReference(name="tiny-llama", weights="random", seed=1, drawn_by="jax")
     text = model_card(version(kind="adapter", lineage=ModelLineage(base=base)), [])
     assert "models export demo:3 --as merged" in text
     assert "PeftModel" not in text
 
 
-def test_no_note_can_break_out_of_the_metadata() -> None:
+def test_user_text_cannot_inject_metadata() -> None:
     made = version(
         notes="---\nlicense: mit\n---", lineage=ModelLineage(run_id='a"\n---\nlicense: mit', dataset="a|b\nc")
     )

@@ -16,7 +16,7 @@ from tunix_rt.models.store import ModelRepository, baselines_of, evaluations_of
 from tunix_rt.models.types import BaseReference, ModelLineage, ModelReference, NewModel, parse_reference
 
 
-def test_a_version_round_trips(store: Home) -> None:
+def test_version_round_trips(store: Home) -> None:
     lineage = ModelLineage(
         run_id="r1", step=3, dataset="d-v1", base=BaseReference(name="b", weights="random", seed=2)
     )
@@ -31,7 +31,7 @@ def test_a_version_round_trips(store: Home) -> None:
     assert ModelRepository(store.database).version(version.id) == version
 
 
-def test_equal_content_is_one_version(store: Home) -> None:
+def test_equal_content_reuses_version(store: Home) -> None:
     first, _ = ModelRepository(store.database).add_version("demo", new_version("a"))
     assert ModelRepository(store.database).add_version("demo", new_version("a", notes="again")) == (
         first,
@@ -48,7 +48,7 @@ def test_version_numbers_are_never_reused(store: Home) -> None:
     assert ModelRepository(store.database).add_version("demo", new_version("c"))[0].version == 3
 
 
-def test_concurrent_registrations_get_own_numbers(store: Home) -> None:
+def test_concurrent_registrations_get_unique_numbers(store: Home) -> None:
     def add(content: str) -> int:
         return ModelRepository(store.database).add_version("demo", new_version(content))[0].version
 
@@ -58,14 +58,14 @@ def test_concurrent_registrations_get_own_numbers(store: Home) -> None:
     assert sorted(numbers[:6]) == [1, 2, 3, 4, 5, 6]
 
 
-def test_a_label_belongs_to_one_version(store: Home) -> None:
+def test_labels_are_unique_per_model(store: Home) -> None:
     ModelRepository(store.database).add_version("demo", new_version("a", label="spring"))
     with pytest.raises(ConflictError, match="demo:1 has the label 'spring'"):
         ModelRepository(store.database).add_version("demo", new_version("b", label="spring"))
     assert ModelRepository(store.database).add_version("other", new_version("b", label="spring"))[1]
 
 
-def test_an_alias_points_to_one_version(store: Home) -> None:
+def test_alias_moves_atomically(store: Home) -> None:
     for content in "ab":
         ModelRepository(store.database).add_version("demo", new_version(content))
     champion = ModelReference("demo", alias="champion")
@@ -86,7 +86,7 @@ def test_an_alias_points_to_one_version(store: Home) -> None:
     assert ModelRepository(store.database).get("demo").aliases == {"champion": 1}
 
 
-def test_an_alias_protects_its_version(store: Home) -> None:
+def test_aliased_version_cannot_be_removed(store: Home) -> None:
     version, _ = ModelRepository(store.database).add_version("demo", new_version())
     ModelRepository(store.database).set_alias(ModelReference("demo"), "champion")
     with pytest.raises(ConflictError, match=r"demo:1 has the alias @champion\..*unalias demo@champion"):
@@ -97,7 +97,7 @@ def test_an_alias_protects_its_version(store: Home) -> None:
         ModelRepository(store.database).find(ModelReference("demo"))
 
 
-def test_tags_and_notes_are_replaced_and_removed(store: Home) -> None:
+def test_tags_and_notes_are_editable(store: Home) -> None:
     ModelRepository(store.database).add_version("demo", new_version(tags={"team": "a"}))
     here = ModelReference("demo")
     ModelRepository(store.database).set_tag(here, "team", "b")
@@ -107,7 +107,7 @@ def test_tags_and_notes_are_replaced_and_removed(store: Home) -> None:
         ModelRepository(store.database).remove_tag(here, "team")
 
 
-def test_a_model_is_created_once_and_found_by_name_and_id(store: Home) -> None:
+def test_model_is_created_once(store: Home) -> None:
     created = ModelRepository(store.database).create(
         NewModel(name="demo", description="sums", task_type="text-generation")
     )
@@ -124,14 +124,14 @@ def test_a_model_is_created_once_and_found_by_name_and_id(store: Home) -> None:
     assert model.updated_at > created.updated_at
 
 
-def test_models_are_listed_by_name_with_their_total(store: Home) -> None:
+def test_list_is_sorted_and_paginated(store: Home) -> None:
     for name in "cab":
         ModelRepository(store.database).create(NewModel(name=name))
     page, total = ModelRepository(store.database).list(limit=2, offset=1)
     assert ([model.name for model in page], total) == (["b", "c"], 3)
 
 
-def test_unknown_names_get_suggestions(store: Home) -> None:
+def test_unknown_names_suggest_nearest(store: Home) -> None:
     ModelRepository(store.database).add_version("demo", new_version())
     with pytest.raises(NotFoundError, match="Did you mean 'demo'"):
         ModelRepository(store.database).find(ModelReference("demmo"))
@@ -139,7 +139,7 @@ def test_unknown_names_get_suggestions(store: Home) -> None:
         ModelRepository(store.database).find(ModelReference("demo", alias="gone"))
 
 
-def test_a_model_with_versions_is_not_removed(store: Home) -> None:
+def test_model_with_versions_cannot_be_removed(store: Home) -> None:
     version, _ = ModelRepository(store.database).add_version("demo", new_version())
     with pytest.raises(ConflictError, match="has 1 versions"):
         ModelRepository(store.database).remove_model("demo")
@@ -148,7 +148,7 @@ def test_a_model_with_versions_is_not_removed(store: Home) -> None:
     assert ModelRepository(store.database).names() == ()
 
 
-def test_evaluations_and_baselines_of_a_version_are_found(store: Home) -> None:
+def test_version_has_evaluations_and_baselines(store: Home) -> None:
     of_run = ModelRepository(store.database).add_version(
         "demo", new_version("a", lineage=ModelLineage(run_id="run-a"))
     )[0]

@@ -27,7 +27,7 @@ def added(store: ModelStore, directory: Path) -> str:
         return store.add(directory).content_hash
 
 
-def test_a_checkout_holds_what_was_added(store: ModelStore, tmp_path: Path) -> None:
+def test_checkout_contains_added_files(store: ModelStore, tmp_path: Path) -> None:
     files = {
         "config.json": "{}",
         "model.safetensors": "weights",
@@ -54,7 +54,7 @@ def test_equal_files_are_stored_once(store: ModelStore, tmp_path: Path) -> None:
     )
 
 
-def test_the_store_keeps_its_own_copy(store: ModelStore, tmp_path: Path) -> None:
+def test_store_copies_added_files(store: ModelStore, tmp_path: Path) -> None:
     content_hash = added(store, written(tmp_path / "m", {"weights": "before"}))
     (tmp_path / "m" / "weights").write_text("after!")
     assert (store.checkout(content_hash) / "weights").read_text() == "before"
@@ -65,7 +65,7 @@ def damage(path: Path, content: str) -> None:
     path.write_text(content)
 
 
-def test_a_damaged_file_is_named(store: ModelStore, tmp_path: Path) -> None:
+def test_damaged_file_is_named(store: ModelStore, tmp_path: Path) -> None:
     content_hash = added(store, written(tmp_path / "m", {"config.json": "{}", "weights": "before"}))
     damage(store.checkout(content_hash) / "weights", "affer!")
     with pytest.raises(DataError, match=r"weights is not what was registered.*Register the same model again"):
@@ -75,7 +75,7 @@ def test_a_damaged_file_is_named(store: ModelStore, tmp_path: Path) -> None:
     ]
 
 
-def test_a_missing_blob_is_named(store: ModelStore, tmp_path: Path) -> None:
+def test_missing_blob_is_named(store: ModelStore, tmp_path: Path) -> None:
     content_hash = added(store, written(tmp_path / "m", {"weights": "before"}))
     store.blob(store.tree(content_hash).files[0].sha256).unlink()
     with pytest.raises(DataError, match=r"weights\) is missing"):
@@ -91,14 +91,14 @@ def test_adding_again_repairs_damage(store: ModelStore, tmp_path: Path) -> None:
     assert (store.checkout(content_hash) / "weights").read_text() == "before"
 
 
-def test_an_unexpected_file_in_a_checkout_is_refused(store: ModelStore, tmp_path: Path) -> None:
+def test_unexpected_checkout_file_is_rejected(store: ModelStore, tmp_path: Path) -> None:
     checkout = store.checkout(added(store, written(tmp_path / "m", {"weights": "before"})))
     (checkout / "model-2.safetensors").write_text("smuggled")
     with pytest.raises(DataError, match="does not belong to the model"):
         store.checkout(checkout.name)
 
 
-def test_a_damaged_tree_is_refused(store: ModelStore, tmp_path: Path) -> None:
+def test_damaged_tree_is_rejected(store: ModelStore, tmp_path: Path) -> None:
     content_hash = added(store, written(tmp_path / "m", {"weights": "before"}))
     tree = store.trees / f"{content_hash}.json"
     tree.write_text(tree.read_text().replace("weights", "weightz"))
@@ -106,13 +106,13 @@ def test_a_damaged_tree_is_refused(store: ModelStore, tmp_path: Path) -> None:
         store.tree(content_hash)
 
 
-def test_an_empty_directory_is_no_model(store: ModelStore, tmp_path: Path) -> None:
+def test_empty_directory_is_rejected(store: ModelStore, tmp_path: Path) -> None:
     (tmp_path / "m").mkdir()
     with store.shared_lock(), pytest.raises(InvalidInputError, match="no files"):
         store.add(tmp_path / "m")
 
 
-def test_unused_files_are_garbage(store: ModelStore, tmp_path: Path) -> None:
+def test_garbage_collection_removes_unused_files(store: ModelStore, tmp_path: Path) -> None:
     kept = added(store, written(tmp_path / "a", {"shared": "same", "own": "a"}))
     gone = added(store, written(tmp_path / "b", {"shared": "same", "own": "bb"}))
     store.checkout(gone)
@@ -126,7 +126,7 @@ def test_unused_files_are_garbage(store: ModelStore, tmp_path: Path) -> None:
         store.checkout(gone)
 
 
-def test_a_damaged_tree_stops_garbage_collection(store: ModelStore, tmp_path: Path) -> None:
+def test_missing_tree_stops_garbage_collection(store: ModelStore, tmp_path: Path) -> None:
     kept = added(store, written(tmp_path / "a", {"own": "a"}))
     (store.trees / f"{kept}.json").unlink()
     with store.exclusive_lock(), pytest.raises(DataError, match="is missing"):
@@ -134,7 +134,7 @@ def test_a_damaged_tree_stops_garbage_collection(store: ModelStore, tmp_path: Pa
     assert len(list(store.blobs.glob("*/*"))) == 1
 
 
-def test_a_full_disk_leaves_no_partial_files(tmp_path: Path) -> None:
+def test_full_disk_leaves_no_partial_files(tmp_path: Path) -> None:
     with small_disk_in(tmp_path, megabytes=1) as disk:
         store = ModelStore(disk / "models")
         small = added(store, written(tmp_path / "small", {"weights": "before"}))

@@ -13,7 +13,7 @@ workshop = workshop_fixture("torch")
 SHORT = ("eval.every_steps=null", "eval.max_batches=null", "output.save_every_steps=1")
 
 
-def test_a_checkpoint_of_a_run_is_registered_with_its_step(workshop: Workshop) -> None:
+def test_checkpoint_is_registered_with_step(workshop: Workshop) -> None:
     run, ended = "home/runs/three", "home/runs/two"
     workshop.train(run, *SHORT, "training.num_steps=3")
     workshop.train(ended, *SHORT, "training.num_steps=2")

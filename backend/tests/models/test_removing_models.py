@@ -46,7 +46,7 @@ def test_garbage_collection_frees_removed_versions(store: Home) -> None:
         directory_of(store.settings, first)
 
 
-def test_an_alias_blocks_removal(store: Home) -> None:
+def test_alias_blocks_removal(store: Home) -> None:
     registered(store)
     set_alias(store, "demo", "champion")
     with pytest.raises(
@@ -55,7 +55,7 @@ def test_an_alias_blocks_removal(store: Home) -> None:
         remove_version(store, FIRST)
 
 
-def test_a_baseline_blocks_removal(store: Home) -> None:
+def test_baseline_blocks_removal(store: Home) -> None:
     registered(store, run_id="run-a")
     evaluation = store_answers(store, "run-a", model=make_model("run-a"))
     set_baseline(store, "main", evaluation, GateRule())
@@ -83,7 +83,7 @@ def test_trained_children_block_removal(store: Home) -> None:
         remove_version(store, FIRST)
 
 
-def test_all_versions_are_removed_or_none(store: Home) -> None:
+def test_bulk_removal_is_all_or_nothing(store: Home) -> None:
     registered(store)
     registered(store, run_id="second")
     set_alias(store, "demo:1", "champion")
@@ -98,7 +98,7 @@ def test_all_versions_are_removed_or_none(store: Home) -> None:
         ModelRepository(store.database).get("demo")
 
 
-def test_verifying_finds_damage(store: Home) -> None:
+def test_verify_reports_damaged_files(store: Home) -> None:
     first, second = registered(store), registered(store, run_id="second")
     weights = directory_of(store.settings, first) / "model.safetensors"
     weights.chmod(0o644)

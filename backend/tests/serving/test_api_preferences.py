@@ -27,7 +27,7 @@ def test_votes_are_listed_newest_first(client: TestClient) -> None:
     assert page["pagination"]["total"] == 3
 
 
-def test_a_pair_has_one_tally(client: TestClient) -> None:
+def test_tally_ignores_side_order(client: TestClient) -> None:
     vote(client, RIGHT, WRONG, "a")
     vote(client, WRONG, RIGHT, "b")
     vote(client, WRONG, RIGHT, "a")
@@ -57,7 +57,7 @@ def test_decided_votes_are_exported_as_pairs(client: TestClient) -> None:
     ]
 
 
-def test_a_vote_can_be_deleted(client: TestClient) -> None:
+def test_vote_can_be_deleted(client: TestClient) -> None:
     kept = vote(client, RIGHT, WRONG, "a")
     assert client.delete(f"/api/preferences/{kept['id']}").status_code == 204
     assert client.get("/api/preferences").json()["data"] == []
@@ -67,6 +67,6 @@ def test_a_vote_can_be_deleted(client: TestClient) -> None:
 @pytest.mark.parametrize(
     "changed", [{"choice": "both"}, {"messages": []}, {"a": {"model": "", "content": ""}}]
 )
-def test_invalid_votes_are_refused(client: TestClient, changed: dict[str, Any]) -> None:
+def test_invalid_votes_are_rejected(client: TestClient, changed: dict[str, Any]) -> None:
     sent = {"messages": ASKED, "a": RIGHT, "b": WRONG, "choice": "a", **changed}
     assert client.post("/api/preferences", json=sent).status_code == 422

@@ -53,7 +53,7 @@ def events_of(batcher: ChatBatcher, *requests: GenerateRequest) -> list[Completi
     return events
 
 
-def test_reasoning_and_answer_are_streamed_apart(generator: Generator) -> None:
+def test_reasoning_and_answer_stream_separately(generator: Generator) -> None:
     request = GenerateRequest(order_id=1, messages=QUESTION, decoding=SHORT)
     events = events_of(ChatBatcher(generator, max_rows=2), request)
     deltas = [event for event in events if isinstance(event, CompletionDelta)]
@@ -61,7 +61,7 @@ def test_reasoning_and_answer_are_streamed_apart(generator: Generator) -> None:
     assert [delta.content for delta in deltas if delta.content] == ["4", "2"]
 
 
-def test_requests_are_batched_and_fail_separately(generator: Generator) -> None:
+def test_batched_requests_fail_separately(generator: Generator) -> None:
     refused = (ChatMessage(role="assistant", content="42"),)
     events = events_of(
         ChatBatcher(generator, max_rows=2),
@@ -78,7 +78,7 @@ def test_requests_are_batched_and_fail_separately(generator: Generator) -> None:
         assert sum(delta.num_tokens for delta in deltas) == num_tokens
 
 
-def test_a_cancelled_request_sends_no_more_events(generator: Generator) -> None:
+def test_cancelled_request_stops_sending_events(generator: Generator) -> None:
     batcher = ChatBatcher(generator, max_rows=2)
     for order_id in (1, 2):
         batcher.add(GenerateRequest(order_id=order_id, messages=QUESTION, decoding=SHORT))
@@ -99,7 +99,7 @@ class RecordingBatcher(ChatBatcher):
         return super().add(request)
 
 
-def test_a_session_remembers_until_reset(generator: Generator) -> None:
+def test_session_keeps_history_until_reset(generator: Generator) -> None:
     batcher = RecordingBatcher(generator)
     session = ChatSession(batcher, SHORT, system="Be brief.")
     *_, answer = session.ask("a")
@@ -118,7 +118,7 @@ def test_a_session_remembers_until_reset(generator: Generator) -> None:
     ]
 
 
-def test_a_single_question_prints_only_the_answer(directory: Path) -> None:
+def test_prompt_option_prints_only_answer(directory: Path) -> None:
     asked = ["chat", str(directory), "--engine", "torch", "--device", "cpu", "--max-tokens", "30"]
     asked += ["--prompt", "What is 6 * 7?"]
     done = CliRunner().invoke(app, asked)
@@ -130,7 +130,7 @@ def test_a_single_question_prints_only_the_answer(directory: Path) -> None:
     assert (said["content"], said["reasoning"], said["finish"]) == ("4", "six sévens", "length")
 
 
-def test_ctrl_c_stops_only_the_answer(tmp_path: Path) -> None:
+def test_ctrl_c_interrupts_only_generation(tmp_path: Path) -> None:
     run_dir = scripted_run(tmp_path / "home" / "runs", "chatty", "never ", is_endless=True)
     program = [*PROGRAM, "chat", "chatty", "--engine", "torch", "--device", "cpu"]
     program += ["--max-tokens", "16000"]

@@ -31,7 +31,7 @@ def parts(pieces: Sequence[str], style: MarkupStyle, *, is_in_reasoning: bool = 
 
 
 @pytest.mark.parametrize("style", MARKUP_STYLES)
-def test_a_rendered_trace_is_split(style: MarkupStyle) -> None:
+def test_rendered_trace_is_split(style: MarkupStyle) -> None:
     text = render_completion(TRACE, style).text
     work = "(1/2) six sevens\n(2/2) 6*7 = 42" if style == "counted" else "six sevens\n6*7 = 42"
     assert parts([text], style) == (work, "42")
@@ -44,27 +44,27 @@ def test_parts_do_not_depend_on_chunks(text: str, places: list[int], style: Mark
 
 
 @given(text=st.text(alphabet="ab <>/{}\\#\n"), style=st.sampled_from(["reasoning", "think"]))
-def test_text_without_marks_is_content(text: str, style: MarkupStyle) -> None:
+def test_text_without_markup_is_content(text: str, style: MarkupStyle) -> None:
     assert parts(list(text), style) == ("", text)
 
 
-def test_a_truncated_completion_is_reasoning() -> None:
+def test_truncated_completion_is_reasoning() -> None:
     assert parts(["<reason", "ing>\n6*7", " = 4"], "reasoning") == ("6*7 = 4", "")
 
 
-def test_an_answer_tag_ends_reasoning_that_was_not_closed() -> None:
+def test_answer_tag_ends_unclosed_reasoning() -> None:
     assert parts(["<reasoning>6*7<answer>42"], "reasoning") == ("6*7", "42")
 
 
-def test_half_a_tag_at_the_end_is_text() -> None:
+def test_partial_final_tag_is_text() -> None:
     assert parts(["<answer>42</ans"], "reasoning") == ("", "42</ans")
 
 
-def test_braces_in_a_boxed_answer_may_nest() -> None:
+def test_boxed_answer_may_nest_braces() -> None:
     assert parts(list(r"so \boxed{\frac{1}{2}\}} done"), "boxed") == ("so", r"\frac{1}{2}\}done")
 
 
-def test_a_template_that_opens_the_tag_starts_in_reasoning() -> None:
+def test_template_can_open_reasoning() -> None:
     assert starts_in_reasoning("<|im_start|>assistant\n<think>\n", "think")
     assert not starts_in_reasoning("<|im_start|>assistant\n", "think")
     assert not starts_in_reasoning("anything", "hash")
@@ -87,9 +87,7 @@ def through(pieces: Sequence[str], stops: Sequence[str]) -> tuple[str, bool]:
         ("aab", ["ab"], ("a", True)),
     ],
 )
-def test_the_first_complete_stop_ends_the_text(
-    text: str, stops: list[str], expected: tuple[str, bool]
-) -> None:
+def test_first_complete_stop_ends_text(text: str, stops: list[str], expected: tuple[str, bool]) -> None:
     assert through([text], stops) == expected
     assert through(list(text), stops) == expected
 

@@ -66,7 +66,7 @@ def test_concurrent_requests_share_one_process() -> None:
     asyncio.run(run())
 
 
-def test_a_crash_fails_open_requests_and_the_next_one_restarts() -> None:
+def test_crash_restarts_on_next_request() -> None:
     async def run() -> None:
         async with a_pool() as (pool, starts):
             with pytest.raises(
@@ -81,7 +81,7 @@ def test_a_crash_fails_open_requests_and_the_next_one_restarts() -> None:
     asyncio.run(run())
 
 
-def test_an_invalid_event_kills_the_process(caplog: pytest.LogCaptureFixture) -> None:
+def test_invalid_event_kills_process(caplog: pytest.LogCaptureFixture) -> None:
     async def run() -> None:
         async with a_pool() as (pool, _):
             with pytest.raises(ServingError, match=r"\(signal 9\)"):
@@ -95,7 +95,7 @@ def test_an_invalid_event_kills_the_process(caplog: pytest.LogCaptureFixture) ->
     ("name", "error", "words"),
     [("broken", DataError, "weights are damaged"), ("fading", ServingError, r"stopped \(exit code 0\)")],
 )
-def test_a_loading_error_is_reported_every_time(name: str, error: type[Exception], words: str) -> None:
+def test_loading_error_is_not_cached(name: str, error: type[Exception], words: str) -> None:
     async def run() -> None:
         async with a_pool() as (pool, starts):
             for number in (1, 2):
@@ -106,7 +106,7 @@ def test_a_loading_error_is_reported_every_time(name: str, error: type[Exception
     asyncio.run(run())
 
 
-def test_a_refused_request_does_not_affect_others() -> None:
+def test_rejected_request_does_not_affect_others() -> None:
     async def run() -> None:
         async with a_pool() as (pool, starts):
             refused, answered = await asyncio.gather(
@@ -119,7 +119,7 @@ def test_a_refused_request_does_not_affect_others() -> None:
     asyncio.run(run())
 
 
-def test_closing_the_stream_cancels_the_request() -> None:
+def test_closing_stream_cancels_request() -> None:
     async def run() -> None:
         async with a_pool() as (pool, _):
             async with pool.acquire(model("a")) as process, aclosing(events(process, "wait")) as received:  # type: ignore[type-var]
@@ -130,7 +130,7 @@ def test_closing_the_stream_cancels_the_request() -> None:
     asyncio.run(run())
 
 
-def test_the_least_recently_used_model_is_evicted() -> None:
+def test_least_recently_used_model_is_evicted() -> None:
     async def run() -> None:
         async with a_pool(serving_max_models=2) as (pool, _):
             for name in ("a", "b", "a", "c"):
@@ -140,7 +140,7 @@ def test_the_least_recently_used_model_is_evicted() -> None:
     asyncio.run(run())
 
 
-def test_a_busy_model_is_not_evicted() -> None:
+def test_pool_enforces_model_and_request_limits() -> None:
     async def run() -> None:
         async with (
             a_pool(serving_max_models=1, serving_max_requests=1) as (pool, _),
@@ -154,7 +154,7 @@ def test_a_busy_model_is_not_evicted() -> None:
     asyncio.run(run())
 
 
-def test_an_idle_model_is_stopped() -> None:
+def test_idle_model_is_stopped() -> None:
     async def run() -> None:
         async with a_pool(serving_idle_s=0.01) as (pool, starts):
             await completion(pool, "echo")
@@ -168,7 +168,7 @@ def test_an_idle_model_is_stopped() -> None:
     asyncio.run(run())
 
 
-def test_a_disconnect_does_not_cancel_loading_for_others() -> None:
+def test_disconnect_does_not_cancel_loading() -> None:
     async def run() -> None:
         async with a_pool() as (pool, starts):
             impatient = asyncio.create_task(completion(pool, "echo"))
@@ -182,7 +182,7 @@ def test_a_disconnect_does_not_cancel_loading_for_others() -> None:
     asyncio.run(run())
 
 
-def test_closing_the_pool_stops_a_loading_process() -> None:
+def test_close_stops_loading_process() -> None:
     async def run() -> None:
         async with a_pool() as (pool, starts):
             request = asyncio.create_task(completion(pool, "echo", "stuck"))

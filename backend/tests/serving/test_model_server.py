@@ -12,7 +12,7 @@ from tunix_rt.base.settings import Settings
 PROGRAM = [sys.executable, "-m", "tunix_rt.serving.child"]
 
 
-def test_a_model_that_is_not_there_is_reported_on_one_line(tmp_path: Path) -> None:
+def test_missing_model_reports_one_line(tmp_path: Path) -> None:
     with subprocess.Popen(
         [*PROGRAM, "nobody"],
         env=environment(Settings(home=tmp_path)),
@@ -31,7 +31,7 @@ def test_a_model_that_is_not_there_is_reported_on_one_line(tmp_path: Path) -> No
     assert "nobody" in report["detail"]
 
 
-def test_it_ends_with_whoever_started_it_even_while_it_loads(tmp_path: Path) -> None:
+def test_child_exits_when_stdin_closes(tmp_path: Path) -> None:
     slow = tmp_path / "fifo"
     # Reading this configuration lasts for ever.
     slow.mkdir()

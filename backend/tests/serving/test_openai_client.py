@@ -76,7 +76,7 @@ def wait_for_process(home: Path) -> int:
     raise AssertionError("no process was started")
 
 
-def test_a_crash_is_a_503_and_the_next_request_succeeds(client: OpenAI, home: Path) -> None:
+def test_crash_returns_503_then_recovers(client: OpenAI, home: Path) -> None:
     def ask() -> str | None:
         return client.chat.completions.create(model=MODEL, messages=QUESTION).choices[0].message.content
 
@@ -92,14 +92,14 @@ def test_a_crash_is_a_503_and_the_next_request_succeeds(client: OpenAI, home: Pa
     assert client.models.retrieve("adder:1").model_dump()["is_loaded"]
 
 
-def test_models_are_listed_and_found_by_name(client: OpenAI) -> None:
+def test_models_are_listed_and_retrieved(client: OpenAI) -> None:
     assert [model.id for model in client.models.list()] == ["adder:1", "adder@best", "sums"]
     assert client.models.retrieve(MODEL).model_dump()["root"] == "adder:1"
     with pytest.raises(openai.NotFoundError, match="no model 'nobody' to serve"):
         client.models.retrieve("nobody")
 
 
-def test_reasoning_is_a_separate_field(client: OpenAI) -> None:
+def test_reasoning_is_separate_field(client: OpenAI) -> None:
     completion = client.chat.completions.create(model=MODEL, messages=QUESTION, temperature=0)
     [choice] = completion.choices
     assert (choice.message.content, choice.finish_reason) == ("42", "stop")
@@ -110,7 +110,7 @@ def test_reasoning_is_a_separate_field(client: OpenAI) -> None:
     assert completion.usage.total_tokens == completion.usage.prompt_tokens + 15
 
 
-def test_a_stream_has_the_same_text(client: OpenAI) -> None:
+def test_stream_has_same_text(client: OpenAI) -> None:
     chunks = list(
         client.chat.completions.create(
             model=MODEL, messages=QUESTION, stream=True, stream_options={"include_usage": True}
@@ -136,7 +136,7 @@ def test_limits_stops_and_choices_are_respected(client: OpenAI) -> None:
     assert [(choice.index, choice.message.content) for choice in several] == [(0, "42"), (1, "42"), (2, "42")]
 
 
-def test_answers_can_be_sent_back(client: OpenAI) -> None:
+def test_assistant_message_can_be_resent(client: OpenAI) -> None:
     first = client.chat.completions.create(model=MODEL, messages=QUESTION)
     history = [
         {"role": "system", "content": [{"type": "text", "text": "Think first."}]},
@@ -162,7 +162,7 @@ def test_answers_can_be_sent_back(client: OpenAI) -> None:
         ({"messages": [{"role": "user", "content": "?", "name": "Ada"}]}, "name"),
     ],
 )
-def test_unsupported_requests_are_refused(client: OpenAI, fields: dict[str, object], said: str) -> None:
+def test_unsupported_requests_are_rejected(client: OpenAI, fields: dict[str, object], said: str) -> None:
     asked: dict[str, object] = {"model": MODEL, "messages": QUESTION, **fields}
     for stream in (False, True):
         with pytest.raises(openai.UnprocessableEntityError, match=said) as refused:
@@ -174,6 +174,6 @@ def test_unsupported_requests_are_refused(client: OpenAI, fields: dict[str, obje
 
 
 @pytest.mark.parametrize("name", ["nobody", "../runs/sums", "sums/../sums", ".", "..", "adder@worst"])
-def test_unknown_names_are_refused(client: OpenAI, name: str) -> None:
+def test_unknown_models_are_not_found(client: OpenAI, name: str) -> None:
     with pytest.raises(openai.NotFoundError, match="not a registered model or a finished run"):
         client.chat.completions.create(model=name, messages=QUESTION)

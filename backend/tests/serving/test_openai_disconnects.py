@@ -57,7 +57,7 @@ def until(is_so: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def test_leaving_a_stream_cancels_generation(url: str) -> None:
+def test_closing_stream_cancels_generation(url: str) -> None:
     with httpx2.stream("POST", url + CHAT, json=body("wait", stream=True), timeout=DEADLINE_S) as reading:
         lines = reading.iter_lines()
         assert json.loads(next(lines).removeprefix("data: "))["object"] == "chat.completion.chunk"
@@ -65,7 +65,7 @@ def test_leaving_a_stream_cancels_generation(url: str) -> None:
     until(lambda: said(url, "who waits?") == "well, 0")
 
 
-def test_a_disconnect_cancels_generation(url: str) -> None:
+def test_disconnect_cancels_generation(url: str) -> None:
     raw = json.dumps(body("wait")).encode()
     head = f"POST {CHAT} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
     address = ("127.0.0.1", int(url.rpartition(":")[2]))
@@ -75,7 +75,7 @@ def test_a_disconnect_cancels_generation(url: str) -> None:
     until(lambda: said(url, "who waits?") == "well, 0")
 
 
-def test_a_crash_is_the_last_message_of_a_stream(url: str) -> None:
+def test_crash_ends_stream_with_error(url: str) -> None:
     answer = httpx2.post(url + CHAT, json=body("die", stream=True), timeout=DEADLINE_S)
     *_, well, error = [line.removeprefix("data: ") for line in answer.text.splitlines() if line]
     assert json.loads(well)["choices"][0]["delta"] == {"content": "well, "}

@@ -43,7 +43,7 @@ def a_request(**fields: Any) -> dict[str, Any]:
     return {"model": "nobody", "messages": [{"role": "user", "content": "?"}], **fields}
 
 
-def test_a_refusal_of_any_layer_has_the_shape(sqlite_store: Home) -> None:
+def test_every_layer_returns_openai_errors(sqlite_store: Home) -> None:
     http = http_to(make_app(sqlite_store))
     assert error_of(http.post(CHAT, json=a_request()), 404)["code"] == "not-found"
     assert error_of(http.get("/v1/nowhere"), 404)["type"] == "invalid_request_error"
@@ -54,12 +54,12 @@ def test_a_refusal_of_any_layer_has_the_shape(sqlite_store: Home) -> None:
     assert error_of(http.post(CHAT, json=huge), 413)["code"] == "too-large"
 
 
-def test_a_missing_token_is_an_authentication_error(sqlite_store: Home) -> None:
+def test_missing_token_is_authentication_error(sqlite_store: Home) -> None:
     http = http_to(make_app(sqlite_store, Access(requires_token=True)))
     assert error_of(http.post(CHAT, json=a_request()), 401)["type"] == "authentication_error"
 
 
-def test_elsewhere_errors_keep_our_shape(sqlite_store: Home) -> None:
+def test_other_routes_keep_native_errors(sqlite_store: Home) -> None:
     response = http_to(make_app(sqlite_store)).get("/api/nowhere")
     assert response.json().keys() == {"detail", "next_step", "code"}
 
@@ -75,11 +75,11 @@ def test_elsewhere_errors_keep_our_shape(sqlite_store: Home) -> None:
     ],
     ids=["role", "image", "surrogate", "reasoning", "empty"],
 )
-def test_a_message_that_no_model_here_reads_is_refused(sqlite_store: Home, message: dict[str, Any]) -> None:
+def test_unsupported_messages_are_rejected(sqlite_store: Home, message: dict[str, Any]) -> None:
     body = json.dumps(a_request(messages=[message]))
     response = http_to(make_app(sqlite_store)).post(CHAT, content=body, headers=JSON)
     error_of(response, 422)
 
 
-def test_without_models_the_list_is_empty(sqlite_store: Home) -> None:
+def test_empty_registry_lists_no_models(sqlite_store: Home) -> None:
     assert http_to(make_app(sqlite_store)).get("/v1/models").json() == {"object": "list", "data": []}

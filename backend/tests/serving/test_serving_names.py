@@ -27,19 +27,19 @@ def registry(store: Home, tmp_path: Path) -> Home:
     return store
 
 
-def test_versions_aliases_and_finished_runs_are_listed(registry: Home) -> None:
+def test_versions_aliases_and_runs_are_listed(registry: Home) -> None:
     listed = {model.id: model.root for model in list_served(registry)}
     assert listed == {"adder:1": "adder:1", "adder@best": "adder:1", "adder:2": "adder:2", "sums": "sums"}
 
 
-def test_a_name_means_weights_that_never_change(registry: Home) -> None:
+def test_names_resolve_to_versions(registry: Home) -> None:
     means = {"adder": "adder:2", "adder@best": "adder:1", "adder:1": "adder:1", "sums": "sums"}
     assert {name: find_served(registry, name).root for name in means} == means
     ModelRepository(registry.database).set_alias(ModelReference("adder", version=2), "best")
     assert find_served(registry, "adder@best").root == "adder:2"
 
 
-def test_other_names_are_refused(registry: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unservable_names_are_not_found(registry: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(registry.settings.home_dir)  # where some of these are paths
     unknown = ["adder@worst", "adder:3", "broken", "nobody", "tiny-llama"]
     for name in [*unknown, "..", ".", "", "runs/sums", "sums/model", "../runs/sums", "a\x00b", "a" * 5_000]:
