@@ -1,4 +1,4 @@
-"""Evidence of a real training: packed, verified, and its first steps trained again to the same losses."""
+"""Packing, verifying and replaying the evidence of a real training run on both engines."""
 
 from pathlib import Path
 from typing import get_args

@@ -1,4 +1,4 @@
-"""Packing: a bundle is complete, or the missing files are listed."""
+"""Packing produces a complete bundle or names the missing files."""
 
 import json
 from pathlib import Path
@@ -63,21 +63,21 @@ def test_figures_name_their_source(tmp_path: Path) -> None:
 def test_missing_evaluation_suggests_command(tmp_path: Path) -> None:
     trained_run(tmp_path / "home")
 
-    with pytest.raises(DataError, match=r"predictions\.jsonl is missing") as refused:
+    with pytest.raises(DataError, match=r"predictions\.jsonl is missing") as caught:
         pack(tmp_path / "home")
 
-    assert "evaluation.json is missing" in refused.value.detail
-    assert refused.value.next_step == f"Evaluate it: tunix-rt eval {RUN} --eval-set eval_v2"
+    assert "evaluation.json is missing" in caught.value.detail
+    assert caught.value.next_step == f"Evaluate it: tunix-rt eval {RUN} --eval-set eval_v2"
     assert not any((tmp_path / "home" / "evidence").iterdir())
 
 
 def test_failed_run_is_rejected(tmp_path: Path) -> None:
     trained_run(tmp_path / "home", fails=True)
 
-    with pytest.raises(DataError, match="the run run-1 is failed, which is not a success") as refused:
+    with pytest.raises(DataError, match="the run run-1 is failed, which is not a success") as caught:
         pack(tmp_path / "home")
 
-    assert refused.value.next_step == "Pack it as a failure report: add --failure-report"
+    assert caught.value.next_step == "Pack it as a failure report: add --failure-report"
 
 
 def test_failure_report_is_labelled(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The published JSON Schemas match the types, and real bundles are valid against them."""
+"""The published JSON schemas match the types, and real bundles validate against them."""
 
 import json
 from pathlib import Path
@@ -22,13 +22,13 @@ def test_published_schema_matches_types(name: str, request: pytest.FixtureReques
 
 
 def test_every_json_file_has_schema() -> None:
-    without = [
+    missing = [
         kind.pattern
         for kind in KINDS
         if kind.pattern.endswith((".json", ".jsonl")) and not kind.content_schema
     ]
 
-    assert without == []
+    assert missing == []
     assert {path.name.split(".")[0] for path in SCHEMAS.iterdir()} == TYPES.keys()
 
 

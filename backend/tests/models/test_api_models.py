@@ -1,4 +1,4 @@
-"""The registry over HTTP."""
+"""The model registry over HTTP."""
 
 import io
 import zipfile
@@ -23,14 +23,14 @@ def settings(sqlite_template: Path, tmp_path: Path) -> Settings:
     return sqlite_home(sqlite_template, tmp_path / "home")
 
 
-def created(client: TestClient, **values: Any) -> dict[str, Any]:
+def create_model(client: TestClient, **values: Any) -> dict[str, Any]:
     answer = client.post(MODELS, json={"name": "demo", **values})
     assert answer.status_code == 201, answer.text
     model: dict[str, Any] = answer.json()
     return model
 
 
-def promoted(
+def promote_run(
     client: TestClient, run_id: str = "first", *, status: int = 201, **values: Any
 ) -> dict[str, Any]:
     answer = client.post(f"{MODELS}/demo/versions/promote", json={"source_run_id": run_id, **values})
@@ -40,7 +40,7 @@ def promoted(
 
 
 def test_model_is_created_once(client: TestClient) -> None:
-    model = created(client, description="sums", task_type="text-generation")
+    model = create_model(client, description="sums", task_type="text-generation")
     error_of(client.post(MODELS, json={"name": "demo"}), 409)
     for key in ("demo", model["id"]):
         assert client.get(f"{MODELS}/{key}").json() == {**model, "versions": []}
@@ -55,11 +55,11 @@ def test_invalid_names_are_rejected(client: TestClient) -> None:
 
 
 def test_promoting_run_creates_version(client: TestClient, store: Home) -> None:
-    created(client)
+    create_model(client)
     succeeded_run(store)
-    version = promoted(client, version_label="v1.0", description="good", tags={"team": "a"})
+    version = promote_run(client, version_label="v1.0", description="good", tags={"team": "a"})
     assert (version["version"], version["label"], version["notes"]) == (1, "v1.0", "good")
-    assert promoted(client, status=200) == version
+    assert promote_run(client, status=200) == version
     detail = client.get(f"{MODELS}/demo").json()
     assert (detail["latest_version"], detail["versions"]) == (1, [version])
     shown = client.get(f"{MODELS}/versions/{version['id']}").json()
@@ -70,7 +70,7 @@ def test_promoting_run_creates_version(client: TestClient, store: Home) -> None:
 def test_invalid_promotions_are_rejected(client: TestClient, store: Home) -> None:
     promote = f"{MODELS}/demo/versions/promote"
     error_of(client.post(promote, json={"source_run_id": "first"}), 404)
-    created(client)
+    create_model(client)
     error_of(client.post(promote, json={"source_run_id": "gone"}), 404)
     error_of(client.post(promote, json={"source_run_id": "../../etc"}), 422)
     succeeded_run(store, status="failed", exit_code=1)

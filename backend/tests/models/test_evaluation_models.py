@@ -1,4 +1,4 @@
-"""Finding the model that an evaluation names, with its template and its hash."""
+"""Resolving the model of an evaluation, with its template and weights hash."""
 
 from pathlib import Path
 
@@ -121,13 +121,14 @@ def test_unknown_name_suggests_nearest_run(settings: Settings) -> None:
 
 
 def test_weights_hash_covers_every_byte(tmp_path: Path) -> None:
+    """Progress rises to 1, and the role of a directory changes the hash."""
     (tmp_path / "model.safetensors").write_bytes(b"x" * 5_000_000)
-    shares: list[float] = []
-    first = weights_hash({"model": tmp_path}, shares.append)
-    assert shares == sorted(shares)
-    assert shares[-1] == 1.0
-    assert weights_hash({"model": tmp_path}, shares.append) == first
-    assert weights_hash({"adapter": tmp_path}, shares.append) != first
+    progress: list[float] = []
+    first = weights_hash({"model": tmp_path}, progress.append)
+    assert progress == sorted(progress)
+    assert progress[-1] == 1.0
+    assert weights_hash({"model": tmp_path}, progress.append) == first
+    assert weights_hash({"adapter": tmp_path}, progress.append) != first
     (tmp_path / "model.safetensors").write_bytes(b"x" * 4_999_999 + b"y")
-    assert weights_hash({"model": tmp_path}, shares.append) != first
-    assert weights_hash({"model": tmp_path / "nothing"}, shares.append) is None
+    assert weights_hash({"model": tmp_path}, progress.append) != first
+    assert weights_hash({"model": tmp_path / "nothing"}, progress.append) is None

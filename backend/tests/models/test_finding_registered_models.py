@@ -1,4 +1,4 @@
-"""Registered models can be used wherever a model or its evaluation is named."""
+"""Resolving registered models and their evaluations by reference."""
 
 from pathlib import Path
 

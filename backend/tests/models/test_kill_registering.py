@@ -1,4 +1,4 @@
-"""SIGKILL during a registration leaves no partial version, and the next attempt succeeds."""
+"""A registration killed with SIGKILL leaves no partial version and can be retried."""
 
 import time
 from pathlib import Path
@@ -32,13 +32,13 @@ def test_killed_registration_can_be_retried(sqlite_template: Path, tmp_path: Pat
             time.sleep(0.005)
         child.kill()
     store = open_home(settings)
-    # The database is written last: what it does not know is garbage, what it knows is whole.
+    # The database row is written last: without it the blobs are garbage, with it the version is complete.
     is_registered = ModelRepository(store.database).names() == ("demo",)
     assert is_registered or ModelRepository(store.database).names() == ()
     if not is_registered:
         assert collect_garbage(store).num_blobs >= 50
         assert list(files.blobs.glob("*/*")) == []
-    (files.incoming / "torn").write_text("what the child was writing")
+    (files.incoming / "partial").write_text("bytes of an unfinished copy")
 
     version = register_directory(store, "demo", directory).version
     assert [verdict.problems for verdict in verify_versions(store, [version])] == [()]

@@ -1,4 +1,4 @@
-"""A version as one zip file, streamed in chunks."""
+"""Streaming a version as one zip file."""
 
 import io
 import zipfile

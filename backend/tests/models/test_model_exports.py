@@ -1,4 +1,4 @@
-"""Exports of either engine are the same model: checkpoints, merged adapters, copies."""
+"""Exports preserve the model on both engines: checkpoints, merged adapters and copies."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -38,7 +38,7 @@ CPU = DeviceRequest("cpu")
 
 @pytest.fixture(scope="module")
 def runs(workshop: Workshop) -> Workshop:
-    """A run of three steps, and one that ended after two."""
+    """A run of three steps and a run of two steps."""
     for num_steps in (3, 2):
         workshop.train(f"run-{num_steps}", *LORA, f"training.num_steps={num_steps}")
     return workshop
@@ -58,7 +58,7 @@ def version(runs: Workshop, store: Home) -> ModelVersion:
 
 @dataclass(frozen=True)
 class _FaultyEngine:
-    """A real engine that adds noise to merged weights, or has another name."""
+    """A real engine with a different name or with noise in its merged weights."""
 
     engine: Any
     name: str
@@ -83,8 +83,8 @@ class _FaultyEngine:
 
 def engine_of(workshop: Workshop, **faults: Any) -> ExportingEngine:
     engine: Any = workshop._engine()
-    chosen: ExportingEngine = _FaultyEngine(engine, **{"name": engine.name} | faults) if faults else engine
-    return chosen
+    exporting: ExportingEngine = _FaultyEngine(engine, **{"name": engine.name} | faults) if faults else engine
+    return exporting
 
 
 def export(store: Home, engine: ExportingEngine, request: ExportRequest) -> ExportReport:

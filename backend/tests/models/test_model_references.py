@@ -1,4 +1,4 @@
-"""References to registered models."""
+"""Model references, names, labels and file trees."""
 
 import pytest
 from pydantic import TypeAdapter, ValidationError
@@ -16,7 +16,7 @@ from tunix_rt.models.types import (
 
 
 @pytest.mark.parametrize(
-    ("text", "meant"),
+    ("text", "expected"),
     [
         ("demo", ModelReference("demo")),
         ("demo@champion", ModelReference("demo", alias="champion")),
@@ -24,9 +24,9 @@ from tunix_rt.models.types import (
         ("demo:spring", ModelReference("demo", label="spring")),
     ],
 )
-def test_reference_round_trips(text: str, meant: ModelReference) -> None:
-    assert parse_reference(text) == meant
-    assert str(meant) == text
+def test_reference_round_trips(text: str, expected: ModelReference) -> None:
+    assert parse_reference(text) == expected
+    assert str(expected) == text
 
 
 @pytest.mark.parametrize(
@@ -59,6 +59,7 @@ def test_numeric_labels_are_rejected() -> None:
 
 
 def test_tree_hash_covers_all_fields() -> None:
+    """The order of the files does not matter."""
     first = ModelFile(path="a", size_bytes=1, sha256="0" * 64)
     variants = [
         [first],

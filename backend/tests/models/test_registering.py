@@ -23,11 +23,11 @@ def settings(sqlite_template: Path, tmp_path: Path) -> Settings:
 
 def test_run_is_registered_with_lineage(store: Home) -> None:
     run_dir = succeeded_run(store)
-    done = register_run(
+    registration = register_run(
         store, "demo", "first", annotations=parse_annotations("spring", "good", {"team": "a"})
     )
-    version, lineage = done.version, done.version.lineage
-    assert done.is_new
+    version, lineage = registration.version, registration.version.lineage
+    assert registration.is_new
     assert (version.reference, version.kind, version.markup, version.label) == (
         "demo:1",
         "model",
@@ -61,10 +61,10 @@ def test_adapter_records_its_base(store: Home) -> None:
     assert (version.lineage.base.name, version.lineage.base.drawn_by) == ("tiny-llama", "jax")
 
 
-@pytest.mark.parametrize(("status", "said"), [("failed", "has failed"), ("cancelled", "was cancelled")])
-def test_unsuccessful_run_is_rejected(store: Home, status: str, said: str) -> None:
+@pytest.mark.parametrize(("status", "problem"), [("failed", "has failed"), ("cancelled", "was cancelled")])
+def test_unsuccessful_run_is_rejected(store: Home, status: str, problem: str) -> None:
     succeeded_run(store, status=status, exit_code=1)
-    with pytest.raises(ConflictError, match=f"{said}: only a run that succeeded.*--resume"):
+    with pytest.raises(ConflictError, match=f"{problem}: only a run that succeeded.*--resume"):
         register_run(store, "demo", "first")
     assert ModelRepository(store.database).names() == ()
 
@@ -82,19 +82,13 @@ def test_invalid_run_ids_are_not_found(store: Home, run_id: str) -> None:
         register_run(store, "demo", run_id)
 
 
-def test_changed_weights_are_rejected(store: Home) -> None:
+@pytest.mark.parametrize("file_name", ["model.safetensors", "extra.safetensors"])
+def test_changed_or_added_files_are_rejected(store: Home, file_name: str) -> None:
     run_dir = succeeded_run(store)
-    (run_dir.model / "model.safetensors").write_text("better ones")
-    with pytest.raises(DataError, match=r"model.safetensors is not what the run first wrote"):
+    (run_dir.model / file_name).write_text("other weights")
+    with pytest.raises(DataError, match=rf"{file_name} is not what the run first wrote"):
         register_run(store, "demo", "first")
     assert ModelRepository(store.database).names() == ()
-
-
-def test_files_added_after_the_run_are_rejected(store: Home) -> None:
-    run_dir = succeeded_run(store)
-    (run_dir.model / "extra.safetensors").write_text("more")
-    with pytest.raises(DataError, match=r"extra.safetensors is not what the run"):
-        register_run(store, "demo", "first")
 
 
 def test_directory_is_registered_without_run(store: Home, tmp_path: Path) -> None:

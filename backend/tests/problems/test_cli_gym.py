@@ -24,11 +24,11 @@ def test_task_becomes_valid_eval_set(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "problem"), [("max_digit=1", "Its options are: .*max_digits"), ("max_digits", "KEY=VALUE")]
+    ("option", "problem"), [("max_digit=1", "Its options are: .*max_digits"), ("max_digits", "KEY=VALUE")]
 )
-def test_invalid_task_options_are_rejected(tmp_path: Path, change: str, problem: str) -> None:
+def test_invalid_task_options_are_rejected(tmp_path: Path, option: str, problem: str) -> None:
     file = tmp_path / "sums.jsonl"
-    result = CliRunner().invoke(app, ["data", "gym", "chain_sum", "--output", str(file), "--set", change])
+    result = CliRunner().invoke(app, ["data", "gym", "chain_sum", "--output", str(file), "--set", option])
     assert isinstance(result.exception, InvalidInputError)
     with pytest.raises(InvalidInputError, match=problem):
         raise result.exception

@@ -15,13 +15,13 @@ from tunix_rt.traces.linter.linter import lint_trace
 from tunix_rt.traces.types import Trace, canonical_json, normalised_prompt, trace_id
 
 NUM_PER_FAMILY = 12
-# An article before a vowel, "1 apples", "the the", doubled blanks and float artefacts give a template away.
+# Typical template errors: "a apple", "1 hours", "the the", double spaces and float artefacts.
 SLOPPY = re.compile(
     r"\ba [aeio]\w|\b1 (?:hours|days|weeks|friends|feet|inches)\b|\b(\w+) \1\b|  |\d\.\d{5,}|"
     r"\$\d+\.\d(?!\d)|\bNone\b",
     re.IGNORECASE,
 )
-# They repeat a word, or call a set A, because the question does.
+# Their questions repeat a word or name a set A.
 REPEATS_ON_PURPOSE = {"repeat_word", "count_word", "truth_value", "set_operation"}
 
 
@@ -110,8 +110,8 @@ def test_family_reads_as_clean_english(family: str) -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_steps_contain_final_answer(family: str) -> None:
     for trace in traces_of(family):
-        worked = "\n".join(step.content for step in trace.steps)
-        assert trace.final_answer.casefold() in worked.casefold(), trace.prompt
+        steps_text = "\n".join(step.content for step in trace.steps)
+        assert trace.final_answer.casefold() in steps_text.casefold(), trace.prompt
 
 
 def _numbers(text: str) -> list[Fraction]:

@@ -1,4 +1,4 @@
-"""One list of task names for our generators and reasoning-gym."""
+"""Generating traces from built-in families and reasoning-gym tasks."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""reasoning-gym becomes traces only where the work can be shown."""
+"""reasoning-gym tasks become traces only if their steps can be worked out."""
 
 import builtins
 from types import ModuleType

@@ -1,4 +1,4 @@
-"""Every shipped recipe loads, says for which machine it is, and is planned there."""
+"""Every shipped recipe loads, names its target and fits it."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,7 @@ from tunix_rt.recipes.load import load_recipe
 ROOT = Path(__file__).parents[3]
 CONFIGS = sorted((ROOT / "training" / "configs").iterdir())
 DOES_NOT_FIT = {"seed_m38_tpu.yaml"}
-NAMED_IN_THE_ISSUE = {
+REQUIRED_RECIPES = {
     "demo.yaml",
     "seed_m38_tpu.yaml",
     "smoke_tiny.yaml",
@@ -30,9 +30,9 @@ each_config = pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.ste
 
 
 def target_of(path: Path) -> str:
-    """The target that a recipe's second line names."""
+    """Return the target named in the second line of a recipe."""
     found = re.fullmatch(r"# Target: (\S+)", path.read_text(encoding="utf-8").splitlines()[1])
-    assert found is not None, f"{path.name} does not say for which target it is"
+    assert found is not None, f"{path.name} does not name its target"
     return found[1]
 
 
@@ -40,15 +40,15 @@ def target_of(path: Path) -> str:
 def plans(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Plan]:
     settings = Settings(home=tmp_path_factory.mktemp("home"))
     options = PlanOptions(is_fast=True, online=False)
-    made = {}
+    planned = {}
     for path in CONFIGS:
         recipe, target = load_recipe(path).recipe, find_target(target_of(path))
-        made[path] = plan_recipe(settings, recipe, target, options, PlanProgress())
-    return made
+        planned[path] = plan_recipe(settings, recipe, target, options, PlanProgress())
+    return planned
 
 
 def test_required_recipes_are_shipped() -> None:
-    assert {path.name for path in CONFIGS} >= NAMED_IN_THE_ISSUE
+    assert {path.name for path in CONFIGS} >= REQUIRED_RECIPES
 
 
 @each_config

@@ -1,4 +1,4 @@
-"""A recipe is read as it is written, changed only by what was typed, and stored with every change."""
+"""Loading a recipe, overriding its values and recording every override."""
 
 import json
 from pathlib import Path
@@ -59,10 +59,10 @@ def test_conflicting_overrides_are_rejected(recipe_file: Path) -> None:
     assert load_recipe(recipe_file, sets=["training.num_steps=2"], flags=flags).recipe.training.num_steps == 2
 
 
-@pytest.mark.parametrize("swapped", [False, True])
-def test_set_order_does_not_matter(recipe_file: Path, swapped: bool) -> None:
+@pytest.mark.parametrize("is_reversed", [False, True])
+def test_set_order_does_not_matter(recipe_file: Path, is_reversed: bool) -> None:
     sets = ["training.optimizer=adafactor", "training.optimizer.weight_decay=0.1"]
-    optimizer = load_recipe(recipe_file, sets=sets[::-1] if swapped else sets).recipe.training.optimizer
+    optimizer = load_recipe(recipe_file, sets=sets[::-1] if is_reversed else sets).recipe.training.optimizer
     assert (optimizer.name, optimizer.weight_decay) == ("adafactor", 0.1)
 
 

@@ -1,4 +1,4 @@
-"""Chat templates run as the published ones expect, and cannot do more than write text."""
+"""Chat templates support the published dialect and run in a sandbox."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from tunix_rt.tokenization.chat_template import (
 from tunix_rt.traces.completion import chat_messages
 
 
-def rendered(source: str, *, add_generation_prompt: bool = False) -> str:
+def render(source: str, *, add_generation_prompt: bool = False) -> str:
     template = ChatTemplate("test", source, {"eos_token": "<eos>"})
     return template.render(chat_messages("q", "a"), add_generation_prompt=add_generation_prompt)
 
@@ -35,23 +35,23 @@ def test_builtin_prompt_is_conversation_prefix(name: str) -> None:
 
 
 def test_generation_blocks_render_their_body() -> None:
-    assert rendered("x{% generation %}{{ messages[1]['content'] }}{% endgeneration %}y") == "xay"
+    assert render("x{% generation %}{{ messages[1]['content'] }}{% endgeneration %}y") == "xay"
 
 
 def test_tojson_does_not_escape_html() -> None:
-    assert rendered("{{ {'a': '<ü>'} | tojson }}") == '{"a": "<ü>"}'
+    assert render("{{ {'a': '<ü>'} | tojson }}") == '{"a": "<ü>"}'
 
 
 def test_missing_token_is_undefined() -> None:
-    assert rendered("{% if bos_token is defined %}yes{% else %}no{% endif %}{{ eos_token }}") == "no<eos>"
+    assert render("{% if bos_token is defined %}yes{% else %}no{% endif %}{{ eos_token }}") == "no<eos>"
 
 
 def test_strftime_now_is_constant() -> None:
-    assert rendered("{{ strftime_now('%d %b %Y') }}") == "26 Jul 2024"
+    assert render("{{ strftime_now('%d %b %Y') }}") == "26 Jul 2024"
 
 
 def test_loop_controls_work() -> None:
-    assert rendered("{% for m in messages %}{{ m.role }}{% break %}{% endfor %}") == "user"
+    assert render("{% for m in messages %}{{ m.role }}{% break %}{% endfor %}") == "user"
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_loop_controls_work() -> None:
 )
 def test_failing_template_is_data_error(source: str) -> None:
     with pytest.raises(DataError, match="template 'test' fails"):
-        rendered(source)
+        render(source)
 
 
 @pytest.mark.parametrize(
@@ -74,12 +74,12 @@ def test_failing_template_is_data_error(source: str) -> None:
 )
 def test_template_cannot_escape_sandbox(source: str) -> None:
     with pytest.raises(DataError):
-        rendered(source)
+        render(source)
 
 
 def test_invalid_jinja_names_line() -> None:
     with pytest.raises(InvalidInputError, match="line 2"):
-        rendered("fine\n{% if %}")
+        render("fine\n{% if %}")
 
 
 def test_template_file_is_read_and_hashed(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Which tokens are trained, and to which part each belongs."""
+"""Which tokens are trained, and which part each token belongs to."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ NO_GENERATION_PROMPT = """\
 {% for m in messages %}<start_of_turn>{{ m.role }}
 {{ m.content }}<end_of_turn>
 {% endfor %}"""
-PROMPT_IS_NO_PREFIX = (
+PROMPT_IS_NOT_A_PREFIX = (
     "{{ messages | length }} {% for m in messages %}{{ m.content }}<end_of_turn>{% endfor %}"
 )
 NO_END_OF_TURN = """\
@@ -36,27 +36,29 @@ EMPTY_THOUGHT = """\
 UPPER_CASE = "{% for m in messages %}{{ m.content | upper }}<eos>{% endfor %}"
 
 
-def encoded(trace: Trace, encoder: TraceEncoder | None = None) -> EncodedExample:
+def encode(trace: Trace, encoder: TraceEncoder | None = None) -> EncodedExample:
     [example] = (encoder or an_encoder()).encode([trace])
     return example
 
 
-def texts(example: EncodedExample) -> list[str]:
+def token_texts(example: EncodedExample) -> list[str]:
     starts = [0, *example.ends.tolist()[:-1]]
     return [example.text[start:end] for start, end in zip(starts, example.ends.tolist(), strict=True)]
 
 
 def text_of(example: EncodedExample, *, trained: bool) -> str:
     kept = example.loss_mask == int(trained)
-    return "".join(text for text, keep in zip(texts(example), kept, strict=True) if keep)
+    return "".join(text for text, keep in zip(token_texts(example), kept, strict=True) if keep)
 
 
 def text_of_part(example: EncodedExample, part: str) -> str:
-    return "".join(t for t, code in zip(texts(example), example.parts, strict=True) if PARTS[code] == part)
+    return "".join(
+        t for t, code in zip(token_texts(example), example.parts, strict=True) if PARTS[code] == part
+    )
 
 
 def test_only_completion_is_trained() -> None:
-    example = encoded(SIX_SEVENS)
+    example = encode(SIX_SEVENS)
     assert text_of(example, trained=False) == (
         "<bos><start_of_turn>user\nWhat is 6 * 7?<end_of_turn>\n<start_of_turn>model\n"
     )
@@ -64,7 +66,7 @@ def test_only_completion_is_trained() -> None:
 
 
 def test_tokens_are_assigned_to_parts() -> None:
-    example = encoded(SIX_SEVENS)
+    example = encode(SIX_SEVENS)
     assert text_of_part(example, "reasoning") == "six sevens\n6 * 7 = 42"
     assert text_of_part(example, "answer") == "42"
     assert text_of_part(example, "markup") == "<reasoning>\n\n</reasoning>\n<answer></answer>"
@@ -74,7 +76,7 @@ def test_tokens_are_assigned_to_parts() -> None:
 @pytest.mark.parametrize("template", ["gemma", "chatml", "tunix-rt"])
 @pytest.mark.parametrize("markup", MARKUP_STYLES)
 def test_every_template_and_markup_trains_answer(template: str, markup: MarkupStyle) -> None:
-    example = encoded(SIX_SEVENS, an_encoder(template, markup))
+    example = encode(SIX_SEVENS, an_encoder(template, markup))
     assert example.problems == frozenset()
     assert PARTS[example.parts[-1]] == "end_of_turn"
     assert text_of(example, trained=True).startswith(render_completion(SIX_SEVENS, markup).text)
@@ -83,29 +85,29 @@ def test_every_template_and_markup_trains_answer(template: str, markup: MarkupSt
 
 def test_generation_prompt_equals_masked_tokens() -> None:
     encoder = an_encoder()
-    example = encoded(SIX_SEVENS, encoder)
+    example = encode(SIX_SEVENS, encoder)
     assert encoder.encode_prompt(SIX_SEVENS.prompt) == example.token_ids[example.loss_mask == 0].tolist()
 
 
 def test_inst_template_needs_no_generation_prompt() -> None:
-    example = encoded(SIX_SEVENS, an_encoder(INST))
+    example = encode(SIX_SEVENS, an_encoder(INST))
     assert example.problems == frozenset()
     assert text_of(example, trained=True) == " " + render_completion(SIX_SEVENS).text + "<eos>"
 
 
-@pytest.mark.parametrize("template", [NO_GENERATION_PROMPT, PROMPT_IS_NO_PREFIX])
+@pytest.mark.parametrize("template", [NO_GENERATION_PROMPT, PROMPT_IS_NOT_A_PREFIX])
 def test_missing_generation_prompt_is_reported(template: str) -> None:
-    assert "template-without-generation-prompt" in encoded(SIX_SEVENS, an_encoder(template)).problems
+    assert "template-without-generation-prompt" in encode(SIX_SEVENS, an_encoder(template)).problems
 
 
 def test_text_added_by_template_is_reported() -> None:
-    example = encoded(SIX_SEVENS, an_encoder(EMPTY_THOUGHT))
+    example = encode(SIX_SEVENS, an_encoder(EMPTY_THOUGHT))
     assert example.problems == {"template-adds-text"}
     assert text_of_part(example, "markup").startswith("<think></think><reasoning>")
 
 
 def test_changed_content_is_reported() -> None:
-    example = encoded(SIX_SEVENS, an_encoder(UPPER_CASE))
+    example = encode(SIX_SEVENS, an_encoder(UPPER_CASE))
     assert "template-changes-content" in example.problems
     assert text_of_part(example, "answer") == ""
 
@@ -114,11 +116,11 @@ def test_changed_prompt_is_reported() -> None:
     template = (
         "{{ messages[0].content | upper }}:{% if messages[1:] %}{{ messages[1].content }}<eos>{% endif %}"
     )
-    assert encoded(SIX_SEVENS, an_encoder(template)).problems == {"template-changes-content"}
+    assert encode(SIX_SEVENS, an_encoder(template)).problems == {"template-changes-content"}
 
 
 def test_missing_end_of_turn_is_allowed() -> None:
-    example = encoded(SIX_SEVENS, an_encoder(NO_END_OF_TURN))
+    example = encode(SIX_SEVENS, an_encoder(NO_END_OF_TURN))
     assert text_of_part(example, "end_of_turn") == ""
     assert text_of_part(example, "answer") == "42"
 
@@ -126,9 +128,9 @@ def test_missing_end_of_turn_is_allowed() -> None:
 def test_control_tokens_in_content_stay_text() -> None:
     encoder = an_encoder()
     trace = trace_from_text_steps("Print <end_of_turn>!", ["It is <end_of_turn>", "<bos>"], "<eos>")
-    example = encoded(trace, encoder)
+    example = encode(trace, encoder)
     control = sorted(encoder.tokenizer.control_token_ids & set(example.token_ids.tolist()))
-    plain = encoded(SIX_SEVENS, encoder)
+    plain = encode(SIX_SEVENS, encoder)
     assert example.problems == {"special-token-in-content"}
     assert [int((example.token_ids == token).sum()) for token in control] == [
         int((plain.token_ids == token).sum()) for token in control
@@ -142,28 +144,28 @@ def test_markup_control_tokens_stay_whole() -> None:
     fast = FastTokenizer.from_str(trained_fast_tokenizer().to_str())
     fast.add_special_tokens(tags)
     tokenizer = Tokenizer("with tags", fast, NAMED_TOKENS, None)
-    example = encoded(SIX_SEVENS, TraceEncoder(tokenizer, choose_template(tokenizer, "gemma")))
+    example = encode(SIX_SEVENS, TraceEncoder(tokenizer, choose_template(tokenizer, "gemma")))
     assert example.problems == frozenset()
-    assert [text for text in texts(example) if text in tags] == tags
+    assert [text for text in token_texts(example) if text in tags] == tags
     assert text_of_part(example, "end_of_turn") == "<end_of_turn>"
 
 
 def test_end_of_turn_id_is_last_token() -> None:
     encoder = an_encoder()
     assert encoder.end_of_turn_id == encoder.tokenizer.token_id("<end_of_turn>")
-    assert encoder.end_of_turn_id == encoded(SIX_SEVENS, encoder).token_ids[-1]
+    assert encoder.end_of_turn_id == encode(SIX_SEVENS, encoder).token_ids[-1]
     assert an_encoder(NO_END_OF_TURN).end_of_turn_id is None
 
 
 def test_placeholder_characters_are_preserved() -> None:
     trace = trace_from_text_steps("\ufdd00\ufdd1 <bos>", ["\ufdd01\ufdd1"], "\ufdd0")
-    example = encoded(trace)
+    example = encode(trace)
     assert text_of(example, trained=True) == render_completion(trace).text + "<end_of_turn>"
     assert "\ufdd00\ufdd1 <bos>" in text_of(example, trained=False)
 
 
 def test_multi_token_character_is_trained_whole() -> None:
-    example = encoded(trace_from_text_steps("q", ["sum"], "🧮"))
+    example = encode(trace_from_text_steps("q", ["sum"], "🧮"))
     is_answer = example.parts == PARTS.index("answer")
     assert is_answer.sum() == 4
     assert text_of_part(example, "answer") == "🧮"
@@ -171,7 +173,7 @@ def test_multi_token_character_is_trained_whole() -> None:
 
 def test_markup_in_content_is_rejected() -> None:
     with pytest.raises(DataError, match="reserves"):
-        encoded(trace_from_text_steps("q", ["</reasoning>"], "1"))
+        encode(trace_from_text_steps("q", ["</reasoning>"], "1"))
 
 
 content = st.text(
@@ -188,11 +190,11 @@ content = content.filter(lambda text: bool(text.strip()) and not reserved_markup
 def test_any_content_is_trained_as_text(prompt: str, step: str, answer: str, template: str) -> None:
     encoder = an_encoder(template)
     trace = trace_from_text_steps(prompt, [step], answer)
-    example = encoded(trace, encoder)
-    assert "".join(texts(example)) == example.text
+    example = encode(trace, encoder)
+    assert "".join(token_texts(example)) == example.text
     assert render_completion(trace).text in text_of(example, trained=True)
     is_control = np.isin(example.token_ids, sorted(encoder.tokenizer.control_token_ids))
-    plain = encoded(SIX_SEVENS, encoder)
+    plain = encode(SIX_SEVENS, encoder)
     assert is_control.sum() == np.isin(plain.token_ids, sorted(encoder.tokenizer.control_token_ids)).sum()
     assert (np.diff(example.loss_mask.astype(int)) >= 0).all()
 
@@ -202,4 +204,4 @@ def test_batch_encoding_equals_single_encoding() -> None:
     traces = [trace_from_text_steps(f"q{i}", ["s"] * (i % 3 + 1), str(i)) for i in range(1_005)]
     together = list(encoder.encode(traces))
     for position in (0, 999, 1_000, 1_004):
-        assert together[position].token_ids.tolist() == encoded(traces[position], encoder).token_ids.tolist()
+        assert together[position].token_ids.tolist() == encode(traces[position], encoder).token_ids.tolist()

@@ -1,4 +1,4 @@
-"""Packing changes the shape of the batches, never what is trained."""
+"""Packing changes the shape of the batches but not the loss or the gradients."""
 
 from typing import Any
 

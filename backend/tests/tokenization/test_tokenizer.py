@@ -1,4 +1,4 @@
-"""Where tokenizers come from and what is known about them."""
+"""Loading tokenizers and their metadata from names, directories and the hub."""
 
 import json
 from pathlib import Path
@@ -36,6 +36,7 @@ def test_token_objects_are_read(tmp_path: Path) -> None:
 
 
 def test_named_tokens_are_control_tokens(tmp_path: Path) -> None:
+    """This holds even if tokenizer.json does not list the token as added."""
     write_tokenizer(tmp_path)
     saved = json.loads((tmp_path / "tokenizer.json").read_text(encoding="utf-8"))
     saved["added_tokens"] = [token for token in saved["added_tokens"] if token["content"] != "<eos>"]
