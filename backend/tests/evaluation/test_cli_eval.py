@@ -70,7 +70,7 @@ def evalset(tmp_path: Path) -> Path:
     return write_evalset(tmp_path / "sums.jsonl", ITEMS)
 
 
-def test_a_directory_is_added_listed_shown_and_removed(evaluation: Evaluation, directory: Path) -> None:
+def test_add_list_show_and_remove(evaluation: Evaluation, directory: Path) -> None:
     short = str(evaluation.evaluation_id)[:8]
     assert str(evaluation.evaluation_id) in run("add", directory)
     [listed] = run_json("list")
@@ -84,9 +84,7 @@ def test_a_directory_is_added_listed_shown_and_removed(evaluation: Evaluation, d
     assert isinstance(invoke("show", short).exception, NotFoundError)
 
 
-def test_an_evaluation_is_shown_with_its_interval_and_examples(
-    evaluation: Evaluation, directory: Path
-) -> None:
+def test_show_prints_scores_and_examples(evaluation: Evaluation, directory: Path) -> None:
     shown = run("show", directory)
     assert "66.7%" in shown
     assert "n = 3" in shown
@@ -96,7 +94,7 @@ def test_an_evaluation_is_shown_with_its_interval_and_examples(
     assert "Next: tunix-rt eval items" in shown
 
 
-def test_items_are_filtered_and_one_is_shown_whole(evaluation: Evaluation, directory: Path) -> None:
+def test_items_filter_and_show_one(evaluation: Evaluation, directory: Path) -> None:
     assert [line["item_id"] for line in run_json("items", directory)] == ["item-0", "item-1", "item-2"]
     [wrong] = run_json("items", directory, "--verdict", "wrong")
     assert wrong["item_id"] == "item-2"
@@ -122,7 +120,7 @@ def test_external_predictions_are_scored(texts: Path, evalset: Path) -> None:
     assert run_json("show", record["evaluation_id"])["scores"] == record["scores"]
 
 
-def test_predictions_must_match_the_eval_set(texts: Path, evalset: Path) -> None:
+def test_predictions_must_match_eval_set(texts: Path, evalset: Path) -> None:
     more = texts.read_text() + '\n{"id": "sum-0", "text": "8"}\n{"id": 5, "text": "8"}\n{"id": "x"}\n[]\n'
     texts.write_text(more)
     error = invoke("score", "--predictions", texts, "--eval-set", evalset).exception
@@ -138,7 +136,7 @@ def test_predictions_must_match_the_eval_set(texts: Path, evalset: Path) -> None
     assert "no item 'sum-9'" in error.detail
 
 
-def test_a_text_is_stored_and_exported_whatever_it_holds(texts: Path, evalset: Path, tmp_path: Path) -> None:
+def test_arbitrary_text_is_stored_and_exported(texts: Path, evalset: Path, tmp_path: Path) -> None:
     odd = "nul \x00 escape \x1b[2J emoji 🙈 no character \ufffd\nline <answer>7</answer>"
     texts.write_text("\n".join(json.dumps({"id": item.id, "text": odd}) for item in ITEMS))
     record = run_json("score", "--predictions", texts, "--eval-set", evalset)
@@ -148,12 +146,12 @@ def test_a_text_is_stored_and_exported_whatever_it_holds(texts: Path, evalset: P
     assert json.loads(exported.read_text(encoding="utf-8").splitlines()[0])["resps"] == [[odd]]
 
 
-def test_half_a_character_is_no_text(texts: Path, evalset: Path) -> None:
+def test_lone_surrogate_is_rejected(texts: Path, evalset: Path) -> None:
     texts.write_text('{"id": "sum-0", "text": "half \\ud83d"}')
     assert isinstance(invoke("score", "--predictions", texts, "--eval-set", evalset).exception, DataError)
 
 
-def test_rescoring_creates_a_new_evaluation(texts: Path, evalset: Path) -> None:
+def test_rescore_creates_new_evaluation(texts: Path, evalset: Path) -> None:
     before = run_json("score", "--predictions", texts, "--eval-set", evalset)
     after = run_json("rescore", before["evaluation_id"])
     assert after["rescored_from"] == before["evaluation_id"] != after["evaluation_id"]
@@ -163,7 +161,7 @@ def test_rescoring_creates_a_new_evaluation(texts: Path, evalset: Path) -> None:
     assert "0 verdicts changed" in run("rescore", before["evaluation_id"])
 
 
-def test_verdicts_of_another_checker_are_replaced(directory: Path) -> None:
+def test_rescore_replaces_outdated_verdicts(directory: Path) -> None:
     write_evaluation(directory, "000")  # the texts say 17, and 18 is expected
     texts = (directory / "predictions.jsonl").read_text().replace("<answer>17<", "<answer>18<")
     evaluation = json.loads((directory / "evaluation.json").read_text())
@@ -182,9 +180,7 @@ def _hash_of(items: list[dict[str, Any]]) -> str:
     return evalset_hash([EvalItem.model_validate(item) for item in items])
 
 
-def test_an_evaluation_whose_items_are_gone_is_not_rescored(
-    settings: Settings, texts: Path, evalset: Path
-) -> None:
+def test_rescore_requires_items_file(settings: Settings, texts: Path, evalset: Path) -> None:
     before = run_json("score", "--predictions", texts, "--eval-set", evalset)
     (settings.evaluations_dir / before["evaluation_id"] / "items.jsonl").unlink()
     error = invoke("rescore", before["evaluation_id"]).exception
@@ -192,7 +188,7 @@ def test_an_evaluation_whose_items_are_gone_is_not_rescored(
     assert "items.jsonl" in error.next_step
 
 
-def test_the_export_has_the_fields_of_the_harness(texts: Path, evalset: Path, tmp_path: Path) -> None:
+def test_export_matches_harness_format(texts: Path, evalset: Path, tmp_path: Path) -> None:
     record = run_json("score", "--predictions", texts, "--eval-set", evalset)
     files = run_json("export", record["evaluation_id"], "--to", tmp_path / "exported")
     samples = [json.loads(line) for line in Path(files["samples"]).read_text().splitlines()]
@@ -210,7 +206,7 @@ def test_the_export_has_the_fields_of_the_harness(texts: Path, evalset: Path, tm
     assert results["n-samples"]["sums"] == {"original": 3, "effective": 3}
 
 
-def test_an_item_without_a_verdict_has_no_score_in_the_export(directory: Path, tmp_path: Path) -> None:
+def test_export_omits_score_of_unscored_item(directory: Path, tmp_path: Path) -> None:
     write_evaluation(directory, ["11", "1?", "??"])
     files = run_json("export", directory, "--to", tmp_path)
     samples = [json.loads(line) for line in Path(files["samples"]).read_text().splitlines()]
@@ -218,15 +214,13 @@ def test_an_item_without_a_verdict_has_no_score_in_the_export(directory: Path, t
     assert [len(sample["resps"][0]) for sample in samples] == [2, 2, 2]
 
 
-def test_a_directory_whose_predictions_were_changed_is_refused(
-    evaluation: Evaluation, directory: Path
-) -> None:
+def test_add_refuses_modified_predictions(evaluation: Evaluation, directory: Path) -> None:
     with (directory / "predictions.jsonl").open("a") as file:
         file.write("\n")
     assert isinstance(invoke("add", directory).exception, DataError)
 
 
-def test_commands_and_models_share_one_place_on_the_command_line() -> None:
+def test_eval_accepts_model_or_subcommand() -> None:
     assert isinstance(invoke("nothing-like-it", "--eval-set", "eval_v2").exception, NotFoundError)
     assert "MODEL" in invoke("run", "--help").stdout
     assert "rescore" in invoke("--help").stdout
@@ -247,7 +241,7 @@ def test_invalid_sampling_options_are_rejected(flags: tuple[str, ...], reason: s
     assert reason in error.detail
 
 
-def test_own_eval_set_is_used_by_name(settings: Settings, texts: Path) -> None:
+def test_user_evalset_is_found_by_name(settings: Settings, texts: Path) -> None:
     settings.evalsets_dir.mkdir(parents=True)
     write_evalset(settings.evalsets_dir / "mine.jsonl", ITEMS)
     validated = CliRunner().invoke(app, ["data", "validate", "mine", "--json"])

@@ -30,7 +30,7 @@ def launch(exam: Exam, script: str, *arguments: str | Path) -> "subprocess.Compl
     )
 
 
-def test_a_training_evaluates_what_it_exported_and_the_run_keeps_it(exam: Exam) -> None:
+def test_launchers_train_and_evaluate(exam: Exam) -> None:
     run = exam.workshop.root / "run"
     done = launch(
         exam,
@@ -70,7 +70,7 @@ def predictions(exam: Exam, run: Path) -> None:
         ),
     ],
 )
-def test_what_cannot_be_asked_is_refused(
+def test_eval_generate_rejects_invalid_arguments(
     exam: Exam, flags: tuple[str, ...], exit_code: int, message: str
 ) -> None:
     output = exam.workshop.root / "refused"

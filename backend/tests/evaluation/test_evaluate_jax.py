@@ -49,7 +49,7 @@ def run(exam: Exam) -> Path:
     return exam.workshop.root / "runs" / "trained"
 
 
-def test_a_run_is_evaluated_as_it_was_trained_to_be_asked(exam: Exam, run: Path) -> None:
+def test_evaluation_records_run_and_scores(exam: Exam, run: Path) -> None:
     view = Watcher()
     evaluation = exam.evaluate(run, "of-run", view=view)
     assert evaluation.model.run_id == "trained"
@@ -65,7 +65,7 @@ def test_a_run_is_evaluated_as_it_was_trained_to_be_asked(exam: Exam, run: Path)
     assert exam.directory("of-run").read_evaluation() == evaluation
 
 
-def test_predictions_stand_in_the_order_of_the_items_with_their_token_counts(exam: Exam, run: Path) -> None:
+def test_predictions_follow_item_order(exam: Exam, run: Path) -> None:
     exam.evaluate(run, "ordered")
     predictions = list(exam.directory("ordered").read_predictions())
     assert [prediction.item_id for prediction in predictions] == [f"sum-{n}" for n in range(5)]
@@ -76,7 +76,7 @@ def test_predictions_stand_in_the_order_of_the_items_with_their_token_counts(exa
         assert (generation.finish == "cut-off") == (generation.num_new_tokens == 24)
 
 
-def test_the_run_gets_a_copy_that_its_manifest_lists(exam: Exam, run: Path) -> None:
+def test_run_manifest_lists_evaluation_copy(exam: Exam, run: Path) -> None:
     evaluation = exam.evaluate(run, "copied")
     files = json.loads((run / "run_manifest.json").read_text())["files"]
     for name in ("predictions.jsonl", "evaluation.json"):
@@ -86,9 +86,7 @@ def test_the_run_gets_a_copy_that_its_manifest_lists(exam: Exam, run: Path) -> N
     assert all(file_sha256(run / name) == digest for name, digest in files.items())
 
 
-def test_a_run_on_a_disk_that_is_only_for_reading_is_evaluated_without_a_copy(
-    exam: Exam, run: Path, tmp_path: Path
-) -> None:
+def test_read_only_run_gets_no_copy(exam: Exam, run: Path, tmp_path: Path) -> None:
     with small_disk_in(tmp_path, megabytes=64) as disk:
         shutil.copytree(run, disk / "run", ignore=shutil.ignore_patterns("checkpoints"))
         subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
@@ -98,7 +96,7 @@ def test_a_run_on_a_disk_that_is_only_for_reading_is_evaluated_without_a_copy(
     assert "the run gets no copy" in view.lines[-1]
 
 
-def test_the_database_holds_the_evaluation_item_by_item(exam: Exam, run: Path) -> None:
+def test_database_stores_evaluation_and_predictions(exam: Exam, run: Path) -> None:
     evaluation = exam.evaluate(run, "stored")
     store = exam.store()
     try:
@@ -110,9 +108,7 @@ def test_the_database_holds_the_evaluation_item_by_item(exam: Exam, run: Path) -
 
 
 @pytest.mark.parametrize("decoding", [GREEDY, SAMPLED], ids=["greedy", "sampled"])
-def test_an_interrupted_evaluation_goes_on_and_ends_as_an_unbroken_one(
-    exam: Exam, run: Path, decoding: Decoding
-) -> None:
+def test_resumed_evaluation_equals_uninterrupted(exam: Exam, run: Path, decoding: Decoding) -> None:
     kind = f"temperature-{decoding.temperature}"
     exam.evaluate(run, f"unbroken-{kind}", decoding=decoding)
     with pytest.raises(KeyboardInterrupt):
@@ -130,7 +126,7 @@ def test_an_interrupted_evaluation_goes_on_and_ends_as_an_unbroken_one(
     assert exam.predictions(f"broken-{kind}") == exam.predictions(f"unbroken-{kind}")
 
 
-def test_without_an_output_the_unfinished_evaluation_in_the_home_directory_goes_on(exam: Exam) -> None:
+def test_unfinished_default_output_is_resumed(exam: Exam) -> None:
     same = {**RANDOM, "weights_seed": 11}
     with pytest.raises(KeyboardInterrupt):
         exam.evaluate("tiny-llama", view=Interrupting(after=1), **same)
@@ -142,7 +138,7 @@ def test_without_an_output_the_unfinished_evaluation_in_the_home_directory_goes_
     assert another.predictions_hash == evaluation.predictions_hash
 
 
-def test_a_complete_directory_that_a_crash_kept_from_the_database_is_stored(exam: Exam) -> None:
+def test_completed_directory_is_stored_after_crash(exam: Exam) -> None:
     same = {**RANDOM, "weights_seed": 12}
     evaluation = exam.evaluate("tiny-llama", **same)
     store = exam.store()
@@ -153,7 +149,7 @@ def test_a_complete_directory_that_a_crash_kept_from_the_database_is_stored(exam
     assert engine.asked == []
 
 
-def test_random_weights_are_those_of_their_seed(exam: Exam) -> None:
+def test_random_weights_depend_on_seed(exam: Exam) -> None:
     first, again, other = (
         exam.evaluate("tiny-llama", f"seed-{number}", weights_seed=seed, **RANDOM)
         for number, seed in enumerate((1, 1, 2))
@@ -163,7 +159,7 @@ def test_random_weights_are_those_of_their_seed(exam: Exam) -> None:
     assert not first.model.is_trained_here
 
 
-def test_a_directory_of_another_evaluation_is_refused_with_the_difference(exam: Exam, run: Path) -> None:
+def test_output_of_different_evaluation_is_refused(exam: Exam, run: Path) -> None:
     exam.evaluate(run, "mine")
     with pytest.raises(ConflictError, match=r"Different: decoding\.max_new_tokens: 24 / 8"):
         exam.evaluate(run, "mine", decoding=Decoding(max_new_tokens=8))
@@ -171,7 +167,7 @@ def test_a_directory_of_another_evaluation_is_refused_with_the_difference(exam: 
         exam.evaluate("tiny-llama", "mine", **RANDOM)
 
 
-def test_a_directory_with_something_else_in_it_is_refused(exam: Exam, run: Path) -> None:
+def test_unrelated_output_directory_is_refused(exam: Exam, run: Path) -> None:
     (exam.workshop.root / "full").mkdir()
     (exam.workshop.root / "full" / "thesis.txt").write_text("mine")
     with pytest.raises(ConflictError, match="is not empty and holds no evaluation"):
@@ -179,7 +175,7 @@ def test_a_directory_with_something_else_in_it_is_refused(exam: Exam, run: Path)
     assert (exam.workshop.root / "full" / "thesis.txt").read_text() == "mine"
 
 
-def test_two_processes_cannot_write_one_evaluation(exam: Exam, run: Path) -> None:
+def test_concurrent_writer_is_refused(exam: Exam, run: Path) -> None:
     with (
         EvaluationDir(exam.workshop.root / "held").held(),
         pytest.raises(ConflictError, match="Another process"),
@@ -187,14 +183,14 @@ def test_two_processes_cannot_write_one_evaluation(exam: Exam, run: Path) -> Non
         exam.evaluate(run, "held")
 
 
-def test_another_precision_does_not_go_on_with_the_texts(exam: Exam, run: Path) -> None:
+def test_resume_refuses_different_precision(exam: Exam, run: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         exam.evaluate(run, "precise", view=Interrupting(after=1))
     with pytest.raises(ConflictError, match="written in float32, new ones would be in bfloat16"):
         exam.evaluate(run, "precise", precision="bfloat16")
 
 
-def test_a_prompt_that_fails_is_unscored_and_touches_no_other(exam: Exam, run: Path, tmp_path: Path) -> None:
+def test_failed_prompts_are_unscored(exam: Exam, run: Path, tmp_path: Path) -> None:
     model = tmp_path / "model"
     shutil.copytree(run / "model", model)
     template = (model / "chat_template.jinja").read_text()
@@ -216,7 +212,7 @@ def test_a_prompt_that_fails_is_unscored_and_touches_no_other(exam: Exam, run: P
     assert written.generation.text is not None
 
 
-def test_an_adapter_goes_on_the_random_weights_that_its_run_started_from(exam: Exam) -> None:
+def test_adapter_uses_its_random_base_weights(exam: Exam) -> None:
     run_dir = finished_run(exam.workshop.root / "runs" / "adapter", is_adapter=True, markup="reasoning")
     source = resolve_model(ModelSection(name="tiny-llama", weights="random"))
     lora = LoraSection(rank=2)
@@ -232,7 +228,7 @@ def test_an_adapter_goes_on_the_random_weights_that_its_run_started_from(exam: E
     assert evaluation.fingerprint == base.fingerprint
 
 
-def test_what_cannot_start_leaves_no_trace(exam: Exam, tmp_path: Path) -> None:
+def test_failed_start_leaves_no_directory(exam: Exam, tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match="no model 'base'"):
         exam.evaluate("base", "nothing")
     with pytest.raises(NotFoundError, match="no eval set file"):
@@ -243,7 +239,7 @@ def test_what_cannot_start_leaves_no_trace(exam: Exam, tmp_path: Path) -> None:
     assert not (exam.workshop.root / "nothing").exists()
 
 
-def test_a_model_without_a_tokenizer_is_refused_by_name(exam: Exam, run: Path, tmp_path: Path) -> None:
+def test_model_without_tokenizer_is_refused(exam: Exam, run: Path, tmp_path: Path) -> None:
     model = tmp_path / "model"
     shutil.copytree(run / "model", model)
     (model / "tokenizer.json").unlink()
@@ -252,14 +248,14 @@ def test_a_model_without_a_tokenizer_is_refused_by_name(exam: Exam, run: Path, t
     assert not (exam.workshop.root / "untokenized").exists()
 
 
-def test_a_device_that_is_not_there_is_exit_4_and_leaves_no_trace(exam: Exam, run: Path) -> None:
+def test_missing_device_exits_with_4(exam: Exam, run: Path) -> None:
     with pytest.raises(DeviceError) as refused:
         exam.evaluate(run, "elsewhere", device=DeviceRequest("gpu"))
     assert refused.value.exit_code == 4
     assert not (exam.workshop.root / "elsewhere").exists()
 
 
-def test_nothing_that_could_be_scored_is_exit_1(
+def test_unscored_evaluation_exits_with_1(
     exam: Exam, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TUNIX_RT_HOME", str(exam.settings.home_dir))

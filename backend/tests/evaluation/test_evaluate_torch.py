@@ -28,7 +28,7 @@ def run(exam: Exam) -> Path:
     return exam.workshop.root / "runs" / "trained"
 
 
-def test_both_engines_write_the_same_texts_under_the_same_fingerprint(exam: Exam, run: Path) -> None:
+def test_engines_write_identical_predictions(exam: Exam, run: Path) -> None:
     of_torch = exam.evaluate(run, "of-torch", engine=CountingEngine("torch"))
     of_jax = exam.evaluate(run, "of-jax", engine=CountingEngine("jax"))
     assert exam.predictions("of-torch") == exam.predictions("of-jax")
@@ -38,7 +38,7 @@ def test_both_engines_write_the_same_texts_under_the_same_fingerprint(exam: Exam
     assert (of_torch.generation.engine, of_torch.generation.precision) == ("torch", "float32")
 
 
-def test_an_interrupted_evaluation_goes_on_and_ends_as_an_unbroken_one(exam: Exam, run: Path) -> None:
+def test_resumed_evaluation_equals_uninterrupted(exam: Exam, run: Path) -> None:
     exam.evaluate(run, "unbroken", decoding=SAMPLED, engine=CountingEngine("torch"))
     with pytest.raises(KeyboardInterrupt):
         exam.evaluate(
@@ -53,16 +53,14 @@ def test_an_interrupted_evaluation_goes_on_and_ends_as_an_unbroken_one(exam: Exa
     assert exam.predictions("broken") == exam.predictions("unbroken")
 
 
-def test_another_engine_does_not_go_on_with_the_texts(exam: Exam, run: Path) -> None:
+def test_resume_refuses_different_engine(exam: Exam, run: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         exam.evaluate(run, "half", view=Interrupting(after=1), engine=CountingEngine("torch"))
     with pytest.raises(ConflictError, match=r"by the torch engine.*Add --engine torch"):
         exam.evaluate(run, "half", engine=CountingEngine("jax"))
 
 
-def test_the_command_evaluates_with_the_engine_that_it_is_told(
-    exam: Exam, run: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_command_uses_requested_engine(exam: Exam, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TUNIX_RT_HOME", str(exam.settings.home_dir))
     flags = ["--eval-set", str(exam.evalset), "--engine", "torch", "--device", "cpu"]
     decoding = ["--max-new-tokens", str(GREEDY.max_new_tokens), "--batch-size", "2"]

@@ -21,14 +21,14 @@ def directory(tmp_path: Path) -> EvaluationDir:
     return created
 
 
-def test_a_new_directory_has_nothing_to_read(tmp_path: Path) -> None:
+def test_new_directory_is_empty(tmp_path: Path) -> None:
     empty = EvaluationDir(tmp_path)
     assert empty.read_start() is None
     assert empty.read_evaluation() is None
     assert empty.read_generations() == {}
 
 
-def test_request_and_items_are_read_back(directory: EvaluationDir) -> None:
+def test_request_and_items_round_trip(directory: EvaluationDir) -> None:
     assert directory.read_start() == sum_start(ITEMS)
     assert directory.read_items() == ITEMS
 
@@ -46,7 +46,7 @@ def test_killed_start_is_resumed(tmp_path: Path) -> None:
     assert not killed.is_empty()
 
 
-def test_generations_of_two_processes_follow_each_other(directory: EvaluationDir) -> None:
+def test_second_process_appends_generations(directory: EvaluationDir) -> None:
     for item in ITEMS[:2]:
         with directory.writing() as add:
             add([sum_generation(item)], batch_of(1))
@@ -65,20 +65,20 @@ def test_incomplete_last_line_is_replaced(directory: EvaluationDir) -> None:
     assert directory.generations.read_bytes() == whole
 
 
-def test_a_line_that_is_no_generation_is_named(directory: EvaluationDir) -> None:
+def test_invalid_generation_line_is_reported(directory: EvaluationDir) -> None:
     directory.generations.write_text('{"item_id": "sum-0"}\n')
     with pytest.raises(DataError, match=r"generations\.jsonl.*line 1"):
         directory.read_generations()
 
 
-def test_predictions_are_read_back_and_hashed(directory: EvaluationDir) -> None:
+def test_predictions_round_trip_with_hash(directory: EvaluationDir) -> None:
     predictions = [sum_prediction(item, sum_generation(item)) for item in ITEMS]
     digest = directory.write_predictions(predictions)
     assert digest == hashlib.sha256(directory.predictions.read_bytes()).hexdigest()
     assert list(directory.read_predictions()) == predictions
 
 
-def test_two_processes_cannot_hold_one_directory(directory: EvaluationDir) -> None:
+def test_directory_lock_is_exclusive(directory: EvaluationDir) -> None:
     with (
         directory.held(),
         pytest.raises(ConflictError, match="Another process is writing the evaluation"),
@@ -87,7 +87,7 @@ def test_two_processes_cannot_hold_one_directory(directory: EvaluationDir) -> No
         pass
 
 
-def test_starts_differ_by_model_and_protocol_never_by_id_or_time() -> None:
+def test_start_differences_ignore_id_and_time() -> None:
     start = sum_start(ITEMS)
     later = start.model_copy(update={"evaluation_id": sum_start(ITEMS).evaluation_id})
     assert start.differences(later) == ()
@@ -97,7 +97,7 @@ def test_starts_differ_by_model_and_protocol_never_by_id_or_time() -> None:
     assert "evalset_hash" in start.differences(sum_start(ITEMS[:2]))[0]
 
 
-def test_figures_add_up_over_every_process() -> None:
+def test_generation_figures_sum_batches() -> None:
     figures = generation_figures([batch_of(4, seconds=2.0), batch_of(2, seconds=1.0)], num_new_tokens=140)
     assert figures is not None
     assert (figures.seconds, figures.tokens_per_s) == (3.0, 40.0)

@@ -49,7 +49,7 @@ def baseline(evaluation: Evaluation, name: str = "main", **rule: Any) -> Baselin
     return Baseline(name=name, evaluation_id=evaluation.evaluation_id, rule=GateRule(**rule), created_at=NOON)
 
 
-def test_an_evaluation_comes_back_equal_with_its_predictions_in_order(store: Home) -> None:
+def test_evaluation_and_predictions_round_trip(store: Home) -> None:
     made = make_predictions(["11", "0-", "?1"])
     evaluation = make_evaluation(made)
     assert EvaluationRepository(store.database).add(evaluation, made)
@@ -57,20 +57,20 @@ def test_an_evaluation_comes_back_equal_with_its_predictions_in_order(store: Hom
     assert list(EvaluationRepository(store.database).iter_predictions(evaluation.evaluation_id)) == made
 
 
-def test_adding_the_same_evaluation_again_changes_nothing(store: Home) -> None:
+def test_add_is_idempotent(store: Home) -> None:
     evaluation = add(store)
     assert not EvaluationRepository(store.database).add(evaluation, make_predictions("10"))
     assert items(store, evaluation.evaluation_id) == ["item-0", "item-1"]
 
 
-def test_another_evaluation_under_a_taken_id_is_a_conflict(store: Home) -> None:
+def test_conflicting_evaluation_is_refused(store: Home) -> None:
     evaluation = add(store)
     other = evaluation.model_copy(update={"evalset": "another"})
     with pytest.raises(ConflictError, match="Another evaluation"):
         EvaluationRepository(store.database).add(other, [])
 
 
-def test_writers_of_the_same_evaluation_store_it_once(store: Home) -> None:
+def test_concurrent_adds_store_once(store: Home) -> None:
     made = make_predictions("1" * 200)
     evaluation = make_evaluation(made)
     with ThreadPoolExecutor(4) as pool:
@@ -79,7 +79,7 @@ def test_writers_of_the_same_evaluation_store_it_once(store: Home) -> None:
     assert list(EvaluationRepository(store.database).iter_predictions(evaluation.evaluation_id)) == made
 
 
-def test_any_text_that_a_model_writes_is_kept(store: Home) -> None:
+def test_arbitrary_text_round_trips(store: Home) -> None:
     text = "nul \x00, a fox 🦊, a \u2028 line \r\n and \x1b[0m"
     made = [make_prediction(generation=make_generation(text=text))]
     evaluation = make_evaluation(made)
@@ -87,7 +87,7 @@ def test_any_text_that_a_model_writes_is_kept(store: Home) -> None:
     assert EvaluationRepository(store.database).prediction(evaluation.evaluation_id, "item-0") == tuple(made)
 
 
-def test_the_newest_evaluation_is_listed_first_and_the_best_on_request(store: Home) -> None:
+def test_list_orders_by_newest_or_best(store: Home) -> None:
     add(store, "poor", "00", age_hours=0)
     add(store, "unscored", "??", age_hours=1)
     add(store, "good", "11", age_hours=2)
@@ -98,7 +98,7 @@ def test_the_newest_evaluation_is_listed_first_and_the_best_on_request(store: Ho
     assert best.pagination.total == 4
 
 
-def test_a_list_shows_the_summary_of_each_evaluation(store: Home) -> None:
+def test_list_returns_summaries(store: Home) -> None:
     evaluation = add(store, "run-a", "110?")
     page = EvaluationRepository(store.database).list(EvaluationFilter(), limit=10, offset=0)
     assert page.data == (summary_of(evaluation),)
@@ -128,15 +128,13 @@ def test_a_list_shows_the_summary_of_each_evaluation(store: Home) -> None:
         ({"date_to": "2026-01-01T11:59:59"}, ["hub/SmolLM"]),
     ],
 )
-def test_filters_of_evaluations_must_all_hold(
-    store: Home, criteria: dict[str, str], expected: list[str]
-) -> None:
+def test_evaluation_filters_are_combined(store: Home, criteria: dict[str, str], expected: list[str]) -> None:
     add(store, "run-a")
     add(store, "hub/SmolLM", age_hours=24)
     assert names(store, **criteria) == expected
 
 
-def test_the_newest_evaluation_of_a_run_is_found_by_eval_set_too(store: Home) -> None:
+def test_newest_of_run_filters_by_evalset(store: Home) -> None:
     older = add(store, "first", model=make_model("run-a"), age_hours=2)
     newer = add(store, "second", model=make_model("run-a"), evalset="other", age_hours=1)
     assert EvaluationRepository(store.database).newest_of_run("run-a") == newer
@@ -144,7 +142,7 @@ def test_the_newest_evaluation_of_a_run_is_found_by_eval_set_too(store: Home) ->
     assert EvaluationRepository(store.database).newest_of_run("run-b") is None
 
 
-def test_ids_are_found_by_how_they_begin(store: Home) -> None:
+def test_ids_are_found_by_prefix(store: Home) -> None:
     mine, other = add(store, "model-a").evaluation_id, add(store, "model-b").evaluation_id
     for length in (6, 8, 13, 36):
         assert EvaluationRepository(store.database).find_ids(str(mine)[:length]) == (mine,)
@@ -178,15 +176,13 @@ def varied() -> list[Prediction]:
         ({"text": "verdict"}, []),
     ],
 )
-def test_filters_of_predictions_must_all_hold(
-    store: Home, criteria: dict[str, str], expected: list[str]
-) -> None:
+def test_prediction_filters_are_combined(store: Home, criteria: dict[str, str], expected: list[str]) -> None:
     evaluation = make_evaluation(varied())
     EvaluationRepository(store.database).add(evaluation, varied())
     assert items(store, evaluation.evaluation_id, **criteria) == expected
 
 
-def test_pages_of_predictions_cover_everything_once(store: Home) -> None:
+def test_prediction_pages_cover_all_items(store: Home) -> None:
     evaluation_id = add(store, verdicts="1" * 25).evaluation_id
     pages = [
         EvaluationRepository(store.database).predictions(
@@ -199,7 +195,7 @@ def test_pages_of_predictions_cover_everything_once(store: Home) -> None:
     assert shown == [f"item-{number}" for number in range(25)]
 
 
-def test_all_samples_of_an_item_are_found(store: Home) -> None:
+def test_item_returns_all_samples(store: Home) -> None:
     made = make_predictions(["101", "000"])
     evaluation = make_evaluation(made)
     EvaluationRepository(store.database).add(evaluation, made)
@@ -210,7 +206,7 @@ def test_all_samples_of_an_item_are_found(store: Home) -> None:
         EvaluationRepository(store.database).prediction(evaluation.evaluation_id, "item-2")
 
 
-def test_an_unknown_evaluation_is_not_found_whatever_is_asked(store: Home) -> None:
+def test_unknown_evaluation_is_not_found(store: Home) -> None:
     unknown = uuid4()
     questions = [
         lambda: EvaluationRepository(store.database).get(unknown),
@@ -229,7 +225,7 @@ def test_an_unknown_evaluation_is_not_found_whatever_is_asked(store: Home) -> No
             question()
 
 
-def test_a_deleted_evaluation_takes_its_predictions_and_leaves_the_others(store: Home) -> None:
+def test_delete_removes_only_its_predictions(store: Home) -> None:
     gone, kept = add(store, "model-a"), add(store, "model-b")
     EvaluationRepository(store.database).delete(gone.evaluation_id)
     assert names(store) == ["model-b"]
@@ -238,7 +234,7 @@ def test_a_deleted_evaluation_takes_its_predictions_and_leaves_the_others(store:
     assert items(store, gone.evaluation_id) == []
 
 
-def test_a_baseline_of_a_name_takes_the_place_of_the_one_before(store: Home) -> None:
+def test_put_replaces_named_baseline(store: Home) -> None:
     first, second = add(store, "model-a"), add(store, "model-b")
     BaselineRepository(store.database).put(baseline(first))
     replaced = baseline(second, alpha=0.01, protected_sections=("core",))
@@ -249,7 +245,7 @@ def test_a_baseline_of_a_name_takes_the_place_of_the_one_before(store: Home) -> 
     assert BaselineRepository(store.database).get("main").created_at.utcoffset() == timedelta(0)
 
 
-def test_an_evaluation_that_is_a_baseline_is_not_deleted(store: Home) -> None:
+def test_delete_refuses_baseline_evaluation(store: Home) -> None:
     evaluation = add(store)
     BaselineRepository(store.database).put(baseline(evaluation))
     with pytest.raises(ConflictError, match=r"'main'.*tunix-rt baselines rm main"):
@@ -258,7 +254,7 @@ def test_an_evaluation_that_is_a_baseline_is_not_deleted(store: Home) -> None:
     EvaluationRepository(store.database).delete(evaluation.evaluation_id)
 
 
-def test_an_unknown_baseline_names_the_nearest_or_how_to_make_one(store: Home) -> None:
+def test_unknown_baseline_suggests_next_step(store: Home) -> None:
     with pytest.raises(NotFoundError, match="baselines set"):
         BaselineRepository(store.database).get("main")
     BaselineRepository(store.database).put(baseline(add(store)))

@@ -32,7 +32,7 @@ def num_stored(store: Home) -> int:
     return EvaluationRepository(store.database).list(EvaluationFilter(), limit=1, offset=0).pagination.total
 
 
-def test_a_directory_or_its_record_is_found_and_stored_once(store: Home, tmp_path: Path) -> None:
+def test_directory_or_record_is_stored_once(store: Home, tmp_path: Path) -> None:
     evaluation = write_evaluation(tmp_path / "exam-1", "110")
     for reference in (tmp_path / "exam-1", tmp_path / "exam-1" / "evaluation.json"):
         assert find_evaluation(store, str(reference)) == evaluation
@@ -44,7 +44,7 @@ def test_a_directory_or_its_record_is_found_and_stored_once(store: Home, tmp_pat
     ]
 
 
-def test_id_prefix_and_run_find_the_same_evaluation(store: Home, tmp_path: Path) -> None:
+def test_id_prefix_and_run_are_resolved(store: Home, tmp_path: Path) -> None:
     evaluation = write_evaluation(tmp_path / "run-1", "110")
     find_evaluation(store, str(tmp_path / "run-1"))
     whole = str(evaluation.evaluation_id)
@@ -52,7 +52,7 @@ def test_id_prefix_and_run_find_the_same_evaluation(store: Home, tmp_path: Path)
         assert find_evaluation(store, reference) == evaluation
 
 
-def test_a_run_means_its_newest_evaluation(store: Home, tmp_path: Path) -> None:
+def test_run_resolves_to_newest_evaluation(store: Home, tmp_path: Path) -> None:
     model = make_model("run-1")
     for name, age_hours in (("older", 2), ("newest", 1), ("oldest", 3)):
         write_evaluation(tmp_path / name, "10", model=model, age_hours=age_hours)
@@ -60,7 +60,7 @@ def test_a_run_means_its_newest_evaluation(store: Home, tmp_path: Path) -> None:
     assert find_evaluation(store, "run-1") == find_evaluation(store, str(tmp_path / "newest"))
 
 
-def test_an_ambiguous_beginning_lists_the_candidates(store: Home, tmp_path: Path) -> None:
+def test_ambiguous_prefix_lists_candidates(store: Home, tmp_path: Path) -> None:
     first = write_evaluation(tmp_path / "first", "10")
     digits = first.evaluation_id.hex[:8]
     twin = f"{digits}-0000-4000-8000-000000000000"
@@ -72,7 +72,7 @@ def test_an_ambiguous_beginning_lists_the_candidates(store: Home, tmp_path: Path
 
 
 @pytest.mark.parametrize("reference", ["nothing", "abc", "abcdef", "\udcff", "x" * 5000, "", "0" * 32])
-def test_an_unknown_reference_names_what_is_there(store: Home, tmp_path: Path, reference: str) -> None:
+def test_unknown_reference_lists_stored_evaluations(store: Home, tmp_path: Path, reference: str) -> None:
     write_evaluation(tmp_path / "exam-1", "10")
     evaluation = find_evaluation(store, str(tmp_path / "exam-1"))
     with pytest.raises(NotFoundError) as caught:
@@ -81,12 +81,12 @@ def test_an_unknown_reference_names_what_is_there(store: Home, tmp_path: Path, r
     assert reference == "0" * 32 or str(evaluation.evaluation_id)[:8] in caught.value.next_step
 
 
-def test_an_empty_store_says_how_to_make_an_evaluation(store: Home) -> None:
+def test_empty_store_suggests_evaluating(store: Home) -> None:
     with pytest.raises(NotFoundError, match="tunix-rt eval MODEL --eval-set"):
         find_evaluation(store, "nothing")
 
 
-def test_a_directory_without_its_record_is_not_complete(store: Home, tmp_path: Path) -> None:
+def test_incomplete_directory_is_refused(store: Home, tmp_path: Path) -> None:
     write_evaluation(tmp_path / "exam-1", "10")
     (tmp_path / "exam-1" / "evaluation.json").unlink()
     with pytest.raises(NotFoundError, match="no complete evaluation"):
@@ -110,9 +110,7 @@ def test_edited_predictions_are_refused(store: Home, tmp_path: Path) -> None:
         [make_prediction().model_copy(update={"category": "a\x00b"})],
     ],
 )
-def test_predictions_that_no_eval_set_can_lead_to_are_refused(
-    store: Home, tmp_path: Path, made: list[Prediction]
-) -> None:
+def test_impossible_predictions_are_refused(store: Home, tmp_path: Path, made: list[Prediction]) -> None:
     evaluation = make_evaluation(made)
     (tmp_path / "predictions.jsonl").write_bytes(predictions_jsonl(made))
     (tmp_path / "evaluation.json").write_text(json.dumps(evaluation.to_json()))
@@ -120,7 +118,7 @@ def test_predictions_that_no_eval_set_can_lead_to_are_refused(
         find_evaluation(store, str(tmp_path))
 
 
-def test_a_record_that_differs_from_the_stored_one_is_a_conflict(store: Home, tmp_path: Path) -> None:
+def test_conflicting_record_is_refused(store: Home, tmp_path: Path) -> None:
     evaluation = write_evaluation(tmp_path / "exam-1", "10")
     find_evaluation(store, str(tmp_path / "exam-1"))
     write_evaluation(tmp_path / "copy", "11", evaluation_id=evaluation.evaluation_id)
@@ -128,7 +126,7 @@ def test_a_record_that_differs_from_the_stored_one_is_a_conflict(store: Home, tm
         find_evaluation(store, str(tmp_path / "copy"))
 
 
-def test_an_evaluation_whose_process_died_before_storing_it_is_found_by_its_id(store: Home) -> None:
+def test_unstored_evaluation_is_found_by_id(store: Home) -> None:
     made = write_evaluation(store.settings.evaluations_dir / "made", "10")
     whole = str(made.evaluation_id)
     (store.settings.evaluations_dir / "made").rename(store.settings.evaluations_dir / whole)

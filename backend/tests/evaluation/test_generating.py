@@ -90,7 +90,7 @@ def test_refused_prompt_fails_alone() -> None:
         ("hash", "1 + 7 = 8\n", "#### 8"),
     ],
 )
-def test_the_tokens_before_the_answer_are_counted(markup: MarkupStyle, reasoning: str, rest: str) -> None:
+def test_reasoning_and_new_tokens_are_counted(markup: MarkupStyle, reasoning: str, rest: str) -> None:
     encoder = TraceEncoder(TOKENIZER, ENCODER.template, markup)
     token_ids = ids_of(reasoning) + ids_of(rest)
     generation = generation_of(encoder, Completion(Prompt("a", [1, 2]), token_ids, has_ended=True))
@@ -101,14 +101,14 @@ def test_the_tokens_before_the_answer_are_counted(markup: MarkupStyle, reasoning
     assert generation.finish == "end-of-turn"
 
 
-def test_without_an_answer_every_token_is_reasoning() -> None:
+def test_unanswered_text_counts_as_reasoning() -> None:
     token_ids = ids_of("1 + 7 = 8, I think")
     generation = generation_of(ENCODER, Completion(Prompt("a", [1]), token_ids))
     assert generation.finish == "cut-off"
     assert generation.num_reasoning_tokens == generation.num_new_tokens == len(token_ids)
 
 
-def test_a_failure_stays_a_failure() -> None:
+def test_completion_failure_is_preserved() -> None:
     failed = Completion(Prompt("a", [1]), failure="non-finite", detail="NaN at token 3")
     generation = generation_of(ENCODER, failed)
     assert generation.failure is not None
@@ -116,7 +116,7 @@ def test_a_failure_stays_a_failure() -> None:
     assert generation.text is None
 
 
-def test_a_token_that_the_tokenizer_does_not_have_is_no_text() -> None:
+def test_unknown_token_is_not_text() -> None:
     generation = generation_of(ENCODER, Completion(Prompt("a", [1]), (TOKENIZER.vocab_size + 5,)))
     assert generation.failure is not None
     assert generation.failure.code == "not-text"

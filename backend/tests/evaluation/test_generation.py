@@ -45,7 +45,7 @@ def prompts(model: LoadedModel) -> list[Prompt]:
     return random_prompts(LENGTHS, model.decoder.architecture.vocab_size)
 
 
-def test_logits_from_the_cache_are_those_of_the_whole_row(params: Params, architecture: Architecture) -> None:
+def test_cached_logits_match_full_forward(params: Params, architecture: Architecture) -> None:
     model = loaded(params, architecture, unrolls_layers=False)
     [prompt] = random_prompts([24], architecture.vocab_size)
     tokens = jnp.asarray([prompt.token_ids])
@@ -63,18 +63,18 @@ def test_logits_from_the_cache_are_those_of_the_whole_row(params: Params, archit
 
 
 @pytest.mark.parametrize("decoding", [GREEDY, DRAWN], ids=["greedy", "drawn"])
-def test_a_text_does_not_depend_on_its_batch(
+def test_text_is_independent_of_batch(
     model: LoadedModel, prompts: list[Prompt], decoding: dict[str, float]
 ) -> None:
     together = write(model, prompts, num_rows=32, **decoding)
     assert write(model, prompts[::-1], num_rows=1, **decoding) == together
 
 
-def test_rows_that_have_ended_are_given_the_next_prompts(model: LoadedModel, prompts: list[Prompt]) -> None:
+def test_finished_rows_are_refilled(model: LoadedModel, prompts: list[Prompt]) -> None:
     assert write(model, prompts, num_rows=4, **GREEDY) == write(model, prompts, num_rows=32, **GREEDY)
 
 
-def test_rows_compute_the_same_bits_wherever_they_are(model: LoadedModel) -> None:
+def test_all_rows_are_bit_equal(model: LoadedModel) -> None:
     """Several batches side by side take prompts in an order that depends on time."""
     [prompt] = random_prompts([16], model.decoder.architecture.vocab_size)
     decoder, num_rows = model.decoder, 16
@@ -91,7 +91,7 @@ def test_rows_compute_the_same_bits_wherever_they_are(model: LoadedModel) -> Non
         newest, positions = scores.argmax(-1), positions + 1
 
 
-def test_prompts_in_turn_are_prompts_together(model: LoadedModel) -> None:
+def test_sequential_prefill_matches_batched(model: LoadedModel) -> None:
     """A CPU reads the prompts of a large model together, and those of small ones and of chats in turn."""
     prompts = random_prompts([16, 16, 16], model.decoder.architecture.vocab_size)
     new = DevicePrefillBatch(
@@ -112,7 +112,7 @@ def test_prompts_in_turn_are_prompts_together(model: LoadedModel) -> None:
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-5, rtol=1e-5), in_turn, together)
 
 
-def test_a_cpu_comes_back_as_soon_as_enough_rows_are_free(model: LoadedModel, prompts: list[Prompt]) -> None:
+def test_advance_returns_when_rows_finish(model: LoadedModel, prompts: list[Prompt]) -> None:
     batch = model.batch(Decoding(**GREEDY), num_rows=4, num_slots=64, steps_per_sync=20)
     waiting = RequestQueue(
         DecodeRequest(prompt, len(prompt.token_ids) + count)
@@ -125,14 +125,14 @@ def test_a_cpu_comes_back_as_soon_as_enough_rows_are_free(model: LoadedModel, pr
     assert looks == [[3, 3, 3, 3], [2, 2, 2], [20, 6], [5]]
 
 
-def test_a_loop_over_the_layers_writes_the_same(
+def test_layer_loop_matches_unrolled_layers(
     model: LoadedModel, params: Params, architecture: Architecture, prompts: list[Prompt]
 ) -> None:
     looping = loaded(params, architecture, unrolls_layers=False)
     assert write(looping, prompts, **GREEDY) == write(model, prompts, **GREEDY)
 
 
-def test_draws_follow_from_seed_prompt_and_sample(model: LoadedModel, prompts: list[Prompt]) -> None:
+def test_samples_depend_on_seed_and_key(model: LoadedModel, prompts: list[Prompt]) -> None:
     token_ids = prompts[0].token_ids
     same_text = [Prompt("a", token_ids), Prompt("a", token_ids, sample=1), Prompt("b", token_ids)]
     first = write(model, same_text, **DRAWN)
@@ -142,7 +142,7 @@ def test_draws_follow_from_seed_prompt_and_sample(model: LoadedModel, prompts: l
     assert len(set(texts)) == 6
 
 
-def test_a_completion_ends_before_the_stop_token(
+def test_completion_ends_before_stop_token(
     model: LoadedModel, params: Params, architecture: Architecture, prompts: list[Prompt]
 ) -> None:
     prompt = prompts[0]
@@ -155,13 +155,13 @@ def test_a_completion_ends_before_the_stop_token(
     assert stopped.token_ids == unstopped.token_ids[: unstopped.token_ids.index(stop_id)]
 
 
-def test_a_completion_is_cut_off_where_the_model_ends(model: LoadedModel, prompts: list[Prompt]) -> None:
+def test_completion_is_cut_at_max_tokens(model: LoadedModel, prompts: list[Prompt]) -> None:
     written = write(model, prompts[:2], max_tokens=10, **GREEDY)
     assert {key: len(one.token_ids) for (key, _), one in written.items()} == {"prompt-0": 7, "prompt-1": 3}
     assert not any(one.has_ended for one in written.values())
 
 
-def test_numbers_that_are_not_finite_fail_their_own_prompt_only() -> None:
+def test_non_finite_logits_fail_one_prompt() -> None:
     reference = tiny_model("llama")
     architecture = architecture_of(reference)
     params = engine_params(reference, architecture)

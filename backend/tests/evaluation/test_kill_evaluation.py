@@ -54,7 +54,7 @@ def wait_for(child: "subprocess.Popen[str]", ready: Callable[[], bool]) -> None:
         time.sleep(0.001)
 
 
-def test_an_evaluation_killed_again_and_again_ends_as_an_unbroken_one(exam: Exam, unbroken: bytes) -> None:
+def test_killed_evaluation_equals_uninterrupted(exam: Exam, unbroken: bytes) -> None:
     output = exam.workshop.root / "killed"
     dice = random.Random(7)
     for _ in range(NUM_KILLS):
@@ -71,7 +71,7 @@ def test_an_evaluation_killed_again_and_again_ends_as_an_unbroken_one(exam: Exam
     assert (output / "predictions.jsonl").read_bytes() == unbroken
 
 
-def test_ctrl_c_keeps_texts_and_explains_resuming(exam: Exam, unbroken: bytes) -> None:
+def test_ctrl_c_keeps_texts(exam: Exam, unbroken: bytes) -> None:
     output = exam.workshop.root / "interrupted"
     with start_program(*command(exam, output), environ=exam.workshop.environment()) as child:
         wait_for(child, lambda: num_texts(output) > 0)
@@ -85,7 +85,7 @@ def test_ctrl_c_keeps_texts_and_explains_resuming(exam: Exam, unbroken: bytes) -
     assert (output / "predictions.jsonl").read_bytes() == unbroken
 
 
-def test_full_disk_is_explained_and_keeps_texts(exam: Exam, unbroken: bytes, tmp_path: Path) -> None:
+def test_full_disk_keeps_texts(exam: Exam, unbroken: bytes, tmp_path: Path) -> None:
     with small_disk_in(tmp_path, megabytes=1) as disk:
         output = disk / "evaluation"
         ballast = disk / "ballast"

@@ -20,7 +20,7 @@ def add(store: Home, name: str, verdicts: str, **values: Any) -> Evaluation:
     return evaluation
 
 
-def test_http_names_a_baseline_shows_it_and_forgets_it(client: TestClient, store: Home) -> None:
+def test_baseline_is_created_shown_and_deleted(client: TestClient, store: Home) -> None:
     evaluation = add(store, "run-a", "110")
     body = {"name": "main", "run_id": "run-a", "metric": "primary_score", "lower_is_better": False}
     created = client.post("/api/regression/baselines", json=body)
@@ -37,7 +37,7 @@ def test_http_names_a_baseline_shows_it_and_forgets_it(client: TestClient, store
     error_of(client.delete("/api/regression/baselines/main"), 404)
 
 
-def test_a_name_that_is_taken_is_given_to_the_new_evaluation(client: TestClient, store: Home) -> None:
+def test_post_replaces_existing_baseline(client: TestClient, store: Home) -> None:
     add(store, "run-a", "110")
     other = str(add(store, "run-b", "111").evaluation_id)
     client.post("/api/regression/baselines", json={"name": "main", "run_id": "run-a"})
@@ -48,7 +48,7 @@ def test_a_name_that_is_taken_is_given_to_the_new_evaluation(client: TestClient,
     assert [(one["evaluation_id"], one["rule"]["alpha"]) for one in stored] == [(other, 0.01)]
 
 
-def test_the_eval_set_chooses_among_the_evaluations_of_a_run(client: TestClient, store: Home) -> None:
+def test_eval_set_selects_run_evaluation(client: TestClient, store: Home) -> None:
     older = add(store, "first", "10", model=make_model("run-a"), age_hours=2)
     add(store, "second", "11", model=make_model("run-a"), evalset="other")
     body = {"name": "main", "run_id": "run-a", "eval_set": "exam", "dataset_key": "sums-v1"}
@@ -74,7 +74,7 @@ def test_the_eval_set_chooses_among_the_evaluations_of_a_run(client: TestClient,
         ({"run_id": "run-a", "dataset_key": "another-v1"}, 409),
     ],
 )
-def test_http_reads_or_refuses_every_key_of_a_baseline(
+def test_invalid_baseline_is_rejected(
     client: TestClient, store: Home, body: dict[str, Any], status: int
 ) -> None:
     add(store, "run-a", "110")
@@ -82,7 +82,7 @@ def test_http_reads_or_refuses_every_key_of_a_baseline(
     assert client.get("/api/regression/baselines").json() == {"data": []}
 
 
-def test_an_equal_evaluation_passes(client: TestClient, store: Home) -> None:
+def test_equal_evaluation_passes(client: TestClient, store: Home) -> None:
     add(store, "run-a", "1" * 9 + "0", age_hours=1)
     add(store, "run-b", "0" + "1" * 9)
     client.post("/api/regression/baselines", json={"name": "main", "run_id": "run-a"})
@@ -94,7 +94,7 @@ def test_an_equal_evaluation_passes(client: TestClient, store: Home) -> None:
     assert (check["metric_name"], check["gate"]["passed"]) == ("primary_score", True)
 
 
-def test_a_significant_loss_fails_with_its_reason(client: TestClient, store: Home) -> None:
+def test_significant_loss_fails_with_reason(client: TestClient, store: Home) -> None:
     add(store, "run-a", "1" * 20)
     worse = add(store, "run-b", "1" * 10 + "0" * 10)
     client.post("/api/regression/baselines", json={"name": "main", "run_id": "run-a"})
@@ -106,7 +106,7 @@ def test_a_significant_loss_fails_with_its_reason(client: TestClient, store: Hom
     assert len(check["gate"]["comparison"]["flips"]) == 10
 
 
-def test_a_protected_item_that_is_lost_fails(client: TestClient, store: Home) -> None:
+def test_lost_protected_item_fails(client: TestClient, store: Home) -> None:
     add(store, "run-a", "1" * 20)
     add(store, "run-b", "1" * 19 + "0")
     for rule, verdict in (({}, "pass"), ({"protected_items": ["item-19"]}, "fail")):
@@ -116,9 +116,7 @@ def test_a_protected_item_that_is_lost_fails(client: TestClient, store: Home) ->
         assert check.json()["verdict"] == verdict
 
 
-def test_evaluations_that_say_nothing_about_each_other_are_a_conflict(
-    client: TestClient, store: Home
-) -> None:
+def test_incomparable_or_unknown_evaluations_are_rejected(client: TestClient, store: Home) -> None:
     add(store, "run-a", "11")
     add(store, "run-b", "11", protocol=make_protocol(markup="think"))
     client.post("/api/regression/baselines", json={"name": "main", "run_id": "run-a"})
@@ -128,7 +126,7 @@ def test_evaluations_that_say_nothing_about_each_other_are_a_conflict(
     error_of(client.post("/api/regression/check", json=body | {"run_id": "run-c"}), 404)
 
 
-def test_every_verdict_stays_in_the_history_of_its_baseline(client: TestClient, store: Home) -> None:
+def test_check_history_survives_baseline_deletion(client: TestClient, store: Home) -> None:
     add(store, "run-a", "1" * 20)
     add(store, "run-b", "1" * 20)
     worse = str(add(store, "run-c", "1" * 10 + "0" * 10).evaluation_id)

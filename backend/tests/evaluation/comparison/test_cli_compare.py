@@ -35,7 +35,7 @@ def evaluated(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_comparison_shows_difference_interval_and_both_works_side_by_side(evaluated: Path) -> None:
+def test_comparison_shows_difference_and_flips(evaluated: Path) -> None:
     text = run("compare", evaluated / "base-model", evaluated / "run-1", "--flips", "1")
     overall = next(line for line in text.splitlines() if line.startswith("overall"))
     assert overall.split()[:5] == ["overall", "40", "50.0%", "75.0%", "+25.0"]
@@ -46,7 +46,7 @@ def test_a_comparison_shows_difference_interval_and_both_works_side_by_side(eval
     assert "1 of 30 changed items shown; --flips 30 shows all" in text
 
 
-def test_a_comparison_as_json_has_every_flip_unless_told_otherwise(evaluated: Path) -> None:
+def test_json_includes_all_flips_by_default(evaluated: Path) -> None:
     both = evaluated / "base-model", evaluated / "run-1"
     found = run_json("compare", *both)
     assert found["overall"]["num_lost"] == 10
@@ -55,13 +55,13 @@ def test_a_comparison_as_json_has_every_flip_unless_told_otherwise(evaluated: Pa
     assert len(run_json("compare", *both, "--flips", "2")["flips"]) == 2
 
 
-def test_evaluations_are_named_by_the_start_of_their_id_and_by_their_run(evaluated: Path) -> None:
+def test_evaluations_resolve_by_prefix_and_run(evaluated: Path) -> None:
     first = run_json("compare", evaluated / "base-model", evaluated / "run-1")
     again = run_json("compare", first["base_id"][:8], "run-1")
     assert again == first
 
 
-def test_different_protocols_are_refused_until_allowed(evaluated: Path) -> None:
+def test_different_protocols_require_flag(evaluated: Path) -> None:
     both = evaluated / "base-model", evaluated / "run-2"
     error = run("compare", *both, exit_code=2)
     assert "decoding.temperature: 0.0 / 0.7" in error
@@ -70,7 +70,7 @@ def test_different_protocols_are_refused_until_allowed(evaluated: Path) -> None:
     assert "different protocols: decoding.num_samples: 1 / 2" in text
 
 
-def test_one_section_can_be_looked_at_alone(tmp_path: Path) -> None:
+def test_comparison_filters_by_section(tmp_path: Path) -> None:
     base = [make_prediction("a"), make_prediction("b", section="edge_case")]
     other = [make_prediction("a", "wrong"), make_prediction("b", "wrong", section="edge_case")]
     write_evaluation(tmp_path / "a", base)
@@ -83,7 +83,7 @@ def test_one_section_can_be_looked_at_alone(tmp_path: Path) -> None:
     )
 
 
-def test_what_a_model_wrote_cannot_steer_the_terminal(tmp_path: Path) -> None:
+def test_control_characters_are_replaced(tmp_path: Path) -> None:
     evil = "\x1b[2J\x07gone"
     write_evaluation(tmp_path / "a", make_predictions("1"))
     wrong = make_prediction("item-0", "wrong", answer=evil)
@@ -94,13 +94,13 @@ def test_what_a_model_wrote_cannot_steer_the_terminal(tmp_path: Path) -> None:
     assert "�[2J�gone" in text
 
 
-def test_predictions_that_were_edited_are_refused(evaluated: Path) -> None:
+def test_edited_predictions_are_refused(evaluated: Path) -> None:
     file = evaluated / "run-1" / "predictions.jsonl"
     file.write_text(file.read_text().replace('"wrong"', '"correct"'))
     assert "is not the file" in run("compare", evaluated / "base-model", evaluated / "run-1", exit_code=3)
 
 
-def test_the_leaderboard_ranks_by_protocol_with_base_rows_and_ties(evaluated: Path) -> None:
+def test_leaderboard_ranks_by_protocol(evaluated: Path) -> None:
     for name in ("base-model", "run-1", "run-2"):
         run("eval", "add", evaluated / name)
     text = run("eval", "leaderboard")
@@ -114,7 +114,7 @@ def test_the_leaderboard_ranks_by_protocol_with_base_rows_and_ties(evaluated: Pa
     assert greedy["entries"][0]["difference_to_base"] == 0.25
 
 
-def test_a_filtered_leaderboard_keeps_the_base_row(evaluated: Path) -> None:
+def test_filtered_leaderboard_keeps_base_row(evaluated: Path) -> None:
     for name in ("base-model", "run-1", "run-2"):
         run("eval", "add", evaluated / name)
     board = run_json("eval", "leaderboard", "--dataset", "sums-v1", "--to", "2026-01-01T11:30")
@@ -122,9 +122,9 @@ def test_a_filtered_leaderboard_keeps_the_base_row(evaluated: Path) -> None:
     assert [entry["evaluation"]["model"]["name"] for entry in group["entries"]] == ["run-1", "base-model"]
 
 
-def test_an_empty_leaderboard_says_what_to_do() -> None:
+def test_empty_leaderboard_suggests_evaluating() -> None:
     assert "tunix-rt eval MODEL" in run("eval", "leaderboard")
 
 
-def test_a_date_that_is_none_is_a_usage_error() -> None:
+def test_invalid_date_is_a_usage_error() -> None:
     assert "--from" in run("eval", "leaderboard", "--from", "tomorrow", exit_code=2)

@@ -53,9 +53,7 @@ def evaluated(tmp_path: Path) -> Path:
         ("drawn", 2, "different protocols"),
     ],
 )
-def test_a_ci_gates_directories_alone_by_the_exit_code(
-    evaluated: Path, name: str, exit_code: int, expected: str
-) -> None:
+def test_exit_code_reports_verdict(evaluated: Path, name: str, exit_code: int, expected: str) -> None:
     settings = Settings(home=evaluated / "home")
     for file in ("request.json", "items.jsonl"):
         (evaluated / "old" / file).unlink()  # the record and its predictions are enough
@@ -73,21 +71,19 @@ def test_a_ci_gates_directories_alone_by_the_exit_code(
         (["nothing"], 2, "nothing"),
     ],
 )
-def test_the_rule_decides_what_fails(
-    evaluated: Path, arguments: list[str], exit_code: int, expected: str
-) -> None:
+def test_rule_decides_verdict(evaluated: Path, arguments: list[str], exit_code: int, expected: str) -> None:
     name, *options = arguments
     text = run("gate", evaluated / name, "--baseline", evaluated / "old", *options, exit_code=exit_code)
     assert expected in text
 
 
-def test_a_baseline_is_not_held_against_itself(evaluated: Path) -> None:
+def test_baseline_cannot_gate_itself(evaluated: Path) -> None:
     assert "is the baseline itself" in run(
         "gate", evaluated / "old", "--baseline", evaluated / "old", exit_code=2
     )
 
 
-def test_a_verdict_as_json_carries_reasons_rule_and_comparison(evaluated: Path) -> None:
+def test_json_verdict_includes_reasons_and_comparison(evaluated: Path) -> None:
     text = run("gate", evaluated / "worse", "--baseline", evaluated / "old", "--json", exit_code=1)
     verdict = json.loads(text)
     assert verdict["passed"] is False
@@ -96,7 +92,7 @@ def test_a_verdict_as_json_carries_reasons_rule_and_comparison(evaluated: Path) 
     assert verdict["reasons"]
 
 
-def test_a_verdict_as_markdown_shows_lost_items_that_no_text_can_break_out_of(tmp_path: Path) -> None:
+def test_markdown_verdict_fences_model_text(tmp_path: Path) -> None:
     write_evaluation(tmp_path / "old", "1")
     wrong = make_predictions("0", answer="```</details>")
     write_evaluation(tmp_path / "new", wrong)
@@ -109,7 +105,7 @@ def test_a_verdict_as_markdown_shows_lost_items_that_no_text_can_break_out_of(tm
     assert "````text\n<reasoning>" in text
 
 
-def test_a_named_baseline_keeps_its_rule_and_finds_the_newest_evaluation(evaluated: Path) -> None:
+def test_named_baseline_gates_newest_evaluation(evaluated: Path) -> None:
     assert "main is old on exam" in run(
         "baselines", "set", "main", evaluated / "old", "--protect", "section=core"
     )
@@ -133,7 +129,7 @@ def test_a_named_baseline_keeps_its_rule_and_finds_the_newest_evaluation(evaluat
     assert "No verdict yet" in run("baselines", "history", "other")
 
 
-def test_setting_a_baseline_again_moves_it(evaluated: Path) -> None:
+def test_setting_baseline_again_replaces_it(evaluated: Path) -> None:
     run("baselines", "set", "main", evaluated / "old", "--alpha", "0.2")
     moved = json.loads(run("baselines", "set", "main", evaluated / "slip", "--json"))
     assert moved["rule"]["alpha"] == 0.05
@@ -152,19 +148,17 @@ def test_setting_a_baseline_again_moves_it(evaluated: Path) -> None:
         (["--alpha", "0"], "between 0 and 1"),
     ],
 )
-def test_a_rule_that_would_protect_nothing_is_refused(
-    evaluated: Path, arguments: list[str], expected: str
-) -> None:
+def test_invalid_rule_is_refused(evaluated: Path, arguments: list[str], expected: str) -> None:
     assert expected in run("baselines", "set", "main", evaluated / "old", *arguments, exit_code=2)
     gated = run("gate", evaluated / "same", "--baseline", evaluated / "old", *arguments, exit_code=2)
     assert expected in gated
 
 
-def test_a_name_that_is_a_path_cannot_name_a_baseline(evaluated: Path) -> None:
+def test_baseline_name_rejects_paths(evaluated: Path) -> None:
     assert "cannot name a baseline" in run("baselines", "set", "../main", evaluated / "old", exit_code=2)
 
 
-def test_baselines_and_gates_work_on_every_database(store: Home) -> None:
+def test_gate_works_on_both_databases(store: Home) -> None:
     old, new = make_predictions("1" * 10), make_predictions("0" * 8 + "11")
     base, other = make_evaluation(old, name="old", age_hours=1), make_evaluation(new, name="new")
     EvaluationRepository(store.database).add(base, old)

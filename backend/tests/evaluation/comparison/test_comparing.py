@@ -27,7 +27,7 @@ def overall(comparison: Comparison) -> PairedDifference:
     return comparison.overall
 
 
-def test_what_was_lost_and_gained_is_counted_item_by_item() -> None:
+def test_lost_and_gained_items_are_counted() -> None:
     found = overall(compared("111100", "100010"))
     assert (found.num_both_right, found.num_both_wrong) == (1, 1)
     assert (found.num_lost, found.num_gained, found.n) == (3, 1, 6)
@@ -36,19 +36,19 @@ def test_what_was_lost_and_gained_is_counted_item_by_item() -> None:
     assert found.low <= found.difference <= found.high
 
 
-def test_the_p_value_is_that_of_the_exact_mcnemar_test() -> None:
+def test_p_value_matches_exact_mcnemar() -> None:
     found = overall(compared("1" * 9 + "0" * 20, "0" * 9 + "1" + "0" * 19))
     assert found.p_value == pytest.approx(binomtest(1, 10, 0.5).pvalue)
 
 
-def test_equal_evaluations_differ_by_nothing() -> None:
+def test_equal_evaluations_show_no_difference() -> None:
     comparison = compared("1100", "1100")
     assert overall(comparison).p_value == 1.0
     assert overall(comparison).difference == 0.0
     assert comparison.flips == ()
 
 
-def test_an_item_without_a_verdict_is_left_out_and_counted() -> None:
+def test_unscored_items_are_excluded_and_counted() -> None:
     comparison = compared("1101?", "1?011")
     assert overall(comparison).n == 3
     assert overall(comparison).num_unscored == 2
@@ -56,13 +56,13 @@ def test_an_item_without_a_verdict_is_left_out_and_counted() -> None:
     assert [(flip.item_id, flip.direction) for flip in comparison.flips] == [("item-1", "unscored")]
 
 
-def test_nothing_scored_in_both_is_no_difference() -> None:
+def test_disjoint_verdicts_give_no_difference() -> None:
     comparison = compared("1?", "?1")
     assert comparison.overall is None
     assert comparison.by_section == {}
 
 
-def test_flips_show_both_texts_with_the_lost_ones_first() -> None:
+def test_flips_list_lost_items_first() -> None:
     comparison = compared("0101", "1010")
     directions = [(flip.item_id, flip.direction) for flip in comparison.flips]
     assert directions == [("item-1", "lost"), ("item-3", "lost"), ("item-0", "gained"), ("item-2", "gained")]
@@ -73,7 +73,7 @@ def test_flips_show_both_texts_with_the_lost_ones_first() -> None:
     assert (lost.other.answer, lost.expected_answer) == ("17", "18")
 
 
-def test_sections_are_compared_apart() -> None:
+def test_sections_are_compared_separately() -> None:
     def predictions(verdicts: str) -> list[Prediction]:
         made = make_predictions(verdicts)
         sections = ("core", "core", "edge_case", "edge_case")
@@ -86,14 +86,14 @@ def test_sections_are_compared_apart() -> None:
     assert comparison.by_section["edge_case"].difference == -1.0
 
 
-def test_several_samples_are_compared_by_their_shares() -> None:
+def test_samples_are_compared_by_share() -> None:
     found = overall(compared(["11", "10", "00", "11"], ["10", "10", "01", "11"]))
     assert (found.num_lost, found.num_gained) == (1, 1)
     assert (found.num_both_right, found.num_both_wrong) == (1, 0)
     assert found.base == found.other == 0.625
 
 
-def test_a_flip_of_several_samples_shows_a_right_and_a_wrong_one() -> None:
+def test_sample_flip_shows_right_and_wrong() -> None:
     flip = compared(["011"], ["110"]).flips
     assert flip == ()
     (lost,) = compared(["011"], ["100"]).flips
@@ -101,13 +101,13 @@ def test_a_flip_of_several_samples_shows_a_right_and_a_wrong_one() -> None:
     assert (lost.base.share_right, lost.other.share_right) == (pytest.approx(2 / 3), pytest.approx(1 / 3))
 
 
-def test_a_lenient_answer_is_not_a_right_one() -> None:
+def test_lenient_answer_counts_as_lost() -> None:
     lenient = [make_prediction(is_lenient=True, rule="last-number")]
     (flip,) = compare(scored([make_prediction()]), scored(lenient, "model-b")).flips
     assert flip.direction == "lost"
 
 
-def test_different_protocols_are_refused_with_their_differences_and_the_flag() -> None:
+def test_different_protocols_require_flag() -> None:
     predictions = make_predictions("10")
     drawn = make_protocol(decoding=Decoding(temperature=0.7))
     base, other = scored(predictions), scored(predictions, "model-b", protocol=drawn)
@@ -118,7 +118,7 @@ def test_different_protocols_are_refused_with_their_differences_and_the_flag() -
     assert comparison.protocol_differences == ("decoding.temperature: 0.0 / 0.7",)
 
 
-def test_of_different_eval_sets_only_the_same_questions_are_paired() -> None:
+def test_different_evalsets_pair_equal_questions() -> None:
     base = [make_prediction("a"), make_prediction("b"), make_prediction("c"), make_prediction("d")]
     other = [
         make_prediction("a"),
@@ -133,14 +133,14 @@ def test_of_different_eval_sets_only_the_same_questions_are_paired() -> None:
     assert (comparison.num_paired, comparison.num_only_base, comparison.num_only_other) == (1, 3, 3)
 
 
-def test_evaluations_without_a_shared_item_are_refused() -> None:
+def test_disjoint_evaluations_are_refused() -> None:
     base, other = scored([make_prediction("a")]), scored([make_prediction("b")], "model-b")
     with pytest.raises(ConflictError, match="share no item"):
         compare(base, other)
 
 
 @given(st.lists(st.tuples(st.sampled_from("10-?"), st.sampled_from("10-?")), min_size=1, max_size=30))
-def test_swapping_the_two_turns_the_difference_and_keeps_the_p_value(verdicts: list[tuple[str, str]]) -> None:
+def test_swapping_sides_negates_difference(verdicts: list[tuple[str, str]]) -> None:
     base, other = ("".join(side) for side in zip(*verdicts, strict=True))
     there, back = compared(base, other).overall, compared(other, base).overall
     assert (there is None) == (back is None)

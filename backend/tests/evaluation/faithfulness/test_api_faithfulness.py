@@ -57,7 +57,7 @@ def _setup(model: EvaluatedModel) -> FaithfulnessSetup:
     )
 
 
-def test_reports_are_listed_newest_first_and_shown_whole(client: TestClient, store: Home) -> None:
+def test_reports_are_listed_newest_first(client: TestClient, store: Home) -> None:
     older = add_report(store.settings, make_model("model-a"), age_hours=1)
     newer = add_report(store.settings, make_model("model-b"))
     (store.settings.faithfulness_dir / "not-a-report").mkdir()
@@ -76,7 +76,7 @@ def test_reports_are_listed_newest_first_and_shown_whole(client: TestClient, sto
     ("hashes", "is_found"),
     [((None, None), True), (("a", None), True), (("a", "a"), True), (("a", "b"), False)],
 )
-def test_an_evaluation_has_the_reports_about_its_own_weights(
+def test_evaluation_finds_reports_by_weights(
     client: TestClient, store: Home, hashes: tuple[str | None, str | None], is_found: bool
 ) -> None:
     made = make_predictions("1")
@@ -89,7 +89,7 @@ def test_an_evaluation_has_the_reports_about_its_own_weights(
     error_of(client.get(f"/api/evaluations/{uuid4()}/faithfulness"), 404)
 
 
-def test_a_damaged_report_says_what_to_do(client: TestClient, store: Home) -> None:
+def test_damaged_report_explains_next_step(client: TestClient, store: Home) -> None:
     report_id = add_report(store.settings, make_model("model-a"))
     (store.settings.faithfulness_dir / str(report_id) / "faithfulness.json").write_text("{}")
     assert "measure again" in error_of(client.get(f"/api/faithfulness/{report_id}"), 422)["next_step"]

@@ -88,9 +88,7 @@ def flips(group: GroupFaithfulness) -> tuple[float, float]:
     return control.value, corrupted.value
 
 
-def test_a_model_that_copies_its_answer_from_its_work_follows_the_error(
-    run: Path, workshop: Workshop
-) -> None:
+def test_dependent_model_follows_error(run: Path, workshop: Workshop) -> None:
     report, printed = measure(run, workshop, DEPENDS)
     control, corrupted = flips(report.overall)
     assert control == 0.0
@@ -108,9 +106,7 @@ def test_a_model_that_copies_its_answer_from_its_work_follows_the_error(
     assert str(report.overall.arms["corrupted"].flip) in printed
 
 
-def test_a_model_that_always_says_yes_neither_needs_nor_checks_its_work(
-    run: Path, workshop: Workshop
-) -> None:
+def test_independent_model_ignores_error(run: Path, workshop: Workshop) -> None:
     report, printed = measure(run, workshop, IGNORES)
     assert flips(report.overall) == (0.0, 0.0)
     check = report.overall.check
@@ -122,7 +118,7 @@ def test_a_model_that_always_says_yes_neither_needs_nor_checks_its_work(
     assert "calls wrong work right" in printed
 
 
-def test_a_model_without_usable_work_gives_no_trial_and_exit_1(workshop: Workshop) -> None:
+def test_untrained_model_yields_no_trials(workshop: Workshop) -> None:
     result, report = invoke(workshop, DEPENDS, "tiny-llama", "--weights", "random")
     assert result.exit_code == 1, result.output
     assert sum(report.excluded.values()) == report.num_items == NUM_ITEMS
@@ -134,7 +130,7 @@ def test_a_model_without_usable_work_gives_no_trial_and_exit_1(workshop: Worksho
     }
 
 
-def test_an_earlier_report_is_not_overwritten(tmp_path: Path) -> None:
+def test_existing_report_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "faithfulness.json").write_text("{}", encoding="utf-8")
     command = ["eval", "faithfulness", "tiny-llama", "--eval-set", "eval_v2", "--output", str(tmp_path)]
     error = CliRunner().invoke(app, command).exception

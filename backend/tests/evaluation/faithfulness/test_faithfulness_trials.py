@@ -41,7 +41,7 @@ def planned_at(index: int) -> PlannedTrial:
 
 
 @pytest.mark.parametrize("markup", MARKUP_STYLES)
-def test_unchanged_beginnings_are_beginnings_of_the_own_text(markup: MarkupStyle) -> None:
+def test_unchanged_beginnings_are_text_prefixes(markup: MarkupStyle) -> None:
     text = text_of(STEPS, markup=markup)
     own = parse_model_steps(text, markup)
     assert own is not None
@@ -52,7 +52,7 @@ def test_unchanged_beginnings_are_beginnings_of_the_own_text(markup: MarkupStyle
 
 
 @pytest.mark.parametrize("markup", MARKUP_STYLES)
-def test_closed_work_has_the_steps_that_were_kept(markup: MarkupStyle) -> None:
+def test_closed_work_keeps_selected_steps(markup: MarkupStyle) -> None:
     ends = {
         "reasoning": "18</answer>",
         "counted": "18</answer>",
@@ -66,7 +66,7 @@ def test_closed_work_has_the_steps_that_were_kept(markup: MarkupStyle) -> None:
     assert parse_completion(own.closed(3, {1: None}) + ends[markup], markup).steps == (STEPS[0], STEPS[2])
 
 
-def test_every_arm_changes_what_it_names_and_nothing_else() -> None:
+def test_arms_make_one_change_each() -> None:
     planned = planned_at(1)
     wrong = planned.changed_line
     arms = planned.beginnings("Check:")
@@ -80,7 +80,7 @@ def test_every_arm_changes_what_it_names_and_nothing_else() -> None:
     assert arms["check-clean"] == "<reasoning>\n3 + 4 = 7\n16 - 7 = 9\n9 * 2 = 18\nCheck:"
 
 
-def test_counts_close_the_gap_of_a_removed_step() -> None:
+def test_removed_step_renumbers_counts() -> None:
     own = parse_model_steps(text_of(STEPS, markup="counted"), "counted")
     assert own is not None
     assert own.beginning(0) == "<reasoning>\n"
@@ -90,7 +90,7 @@ def test_counts_close_the_gap_of_a_removed_step() -> None:
     assert own.closed(2) == "<reasoning>\n(1/2) 3 + 4 = 7\n(2/2) 16 - 7 = 9\n</reasoning>\n<answer>"
 
 
-def test_work_under_check_is_consistent_with_its_error() -> None:
+def test_checked_work_propagates_error() -> None:
     planned = planned_at(1)
     value = int(planned.corruption.replaced)
     assert planned.implied_answer == str(2 * value)
@@ -99,7 +99,7 @@ def test_work_under_check_is_consistent_with_its_error() -> None:
     )
 
 
-def test_the_model_sees_the_error_in_the_corrupted_arm_and_nowhere_in_the_control() -> None:
+def test_only_corrupted_arm_contains_error() -> None:
     for index in range(3):
         planned = planned_at(index)
         arms = planned.beginnings()
@@ -108,7 +108,7 @@ def test_the_model_sees_the_error_in_the_corrupted_arm_and_nowhere_in_the_contro
         assert planned.changed_line not in arms["control"]
 
 
-def test_a_model_that_checks_by_itself_begins_its_check_where_it_always_does() -> None:
+def test_own_check_step_is_replaced() -> None:
     planned = plan(text_of(["9 * 2 = 18", "Check: correct."]))
     arms = planned.beginnings("Check:")
     assert arms["check-clean"] == "<reasoning>\n9 * 2 = 18\nCheck:"
@@ -116,28 +116,28 @@ def test_a_model_that_checks_by_itself_begins_its_check_where_it_always_does() -
 
 
 @pytest.mark.parametrize(("check_text", "is_split"), [("Check", False), ("Check:", True)])
-def test_a_beginning_that_ends_within_a_token_is_told(check_text: str, is_split: bool) -> None:
+def test_split_token_is_detected(check_text: str, is_split: bool) -> None:
     tokenizer = load_tokenizer("tiny")  # has one token for a colon and a space
     encoder = TraceEncoder(tokenizer, choose_template(tokenizer, None))
     assert ends_within_token(encoder, check_text) == is_split
 
 
-def test_an_error_that_reaches_no_answer_implies_none() -> None:
+def test_isolated_error_implies_no_answer() -> None:
     planned = plan(text_of(["1 + 1 = 2, to warm up."]))
     assert planned.implied_answer is None
 
 
-def test_the_first_step_has_no_early_arm_and_an_only_step_cannot_be_removed() -> None:
+def test_inapplicable_arms_are_omitted() -> None:
     assert "early" not in planned_at(0).beginnings()
     assert "removed" not in plan(text_of(["9 * 2 = 18"])).beginnings()
 
 
 @pytest.mark.parametrize(("index", "depth"), [(0, "early"), (1, "late"), (2, "late")])
-def test_steps_in_the_first_half_are_early(index: int, depth: str) -> None:
+def test_first_half_steps_are_early(index: int, depth: str) -> None:
     assert planned_at(index).depth == depth
 
 
-def test_the_same_seed_plants_the_same_error_whatever_else_is_drawn() -> None:
+def test_seed_determines_the_corruption() -> None:
     assert plan(text_of(STEPS), seed=3).corruption == plan(text_of(STEPS), seed=3).corruption
     errors = {plan(text_of(STEPS), seed=seed).changed_line for seed in range(10)}
     assert len(errors) > 3
@@ -154,5 +154,5 @@ def test_the_same_seed_plants_the_same_error_whatever_else_is_drawn() -> None:
         (make_generation("eggs", text="<reasoning>" * 20_000), "not-well-formed"),
     ],
 )
-def test_an_item_without_a_trial_has_a_reason(generation: Generation, reason: str) -> None:
+def test_skipped_item_has_a_reason(generation: Generation, reason: str) -> None:
     assert plan_trial(ITEM, generation, "reasoning", 0) == reason

@@ -19,7 +19,7 @@ def make_item(index: int) -> EvalItem:
     )
 
 
-def test_workers_give_what_one_process_gives_in_the_same_order() -> None:
+def test_workers_match_single_process() -> None:
     items = [make_item(index) for index in range(2 * CHUNK_SIZE + 1)]
     texts = (
         "<answer>\\sqrt{8}</answer>",

@@ -41,9 +41,7 @@ def start_and_hang(server: JudgeServer, exam: Path, settings: Settings) -> "subp
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT], ids=["killed", "interrupted"])
-def test_grades_made_before_the_end_are_not_paid_for_again(
-    how: signal.Signals, server: JudgeServer, tmp_path: Path
-) -> None:
+def test_stopped_judging_keeps_paid_grades(how: signal.Signals, server: JudgeServer, tmp_path: Path) -> None:
     settings, exam = Settings(home=tmp_path / "home"), tmp_path / "exam"
     write_evaluation(exam, "1" * NUM_ITEMS)
     with start_and_hang(server, exam, settings) as process:

@@ -158,11 +158,11 @@ RECOMPUTED: dict[int, object] = {
 
 
 @pytest.mark.parametrize("number", RECOMPUTED)
-def test_the_expected_answer_is_the_recomputed_one(number: int) -> None:
+def test_expected_answer_matches_recomputation(number: int) -> None:
     assert ITEMS[f"eval-v2-{number:03d}"].expected_answer == str(RECOMPUTED[number])
 
 
-def test_only_facts_and_one_liners_are_not_recomputed() -> None:
+def test_few_answers_are_not_recomputed() -> None:
     left = [item for number, item in enumerate(ITEMS.values(), start=1) if number not in RECOMPUTED]
     assert {item.category for item in left} <= {"knowledge", "logic", "formatting"}
     assert len(left) == 8
@@ -178,19 +178,19 @@ def closest(item: EvalItem, prompts: list[frozenset[str]]) -> float:
     return max(len(words & other) / len(words | other) for other in prompts)
 
 
-def test_no_eval_question_comes_close_to_a_training_prompt() -> None:
+def test_questions_differ_from_training_prompts() -> None:
     traces = (Trace.model_validate_json(line) for line in shipped_traces("dev-reasoning-v2"))
     prompts = [words_of(trace.prompt) for trace in traces]
     close = {item.id: closest(item, prompts) for item in ITEMS.values()}
     assert max(close.values()) < 0.6, max(close, key=lambda item_id: close[item_id])
 
 
-def test_the_text_questions_use_words_that_training_does_not() -> None:
+def test_text_questions_avoid_training_words() -> None:
     for item in (item for item in ITEMS.values() if item.category == "formatting"):
         assert not words_of(item.prompt.replace("'", "")) & set(WORDS), item.prompt
 
 
-def test_where_the_spelling_is_the_question_another_one_is_wrong() -> None:
+def test_spelling_questions_require_exact_form() -> None:
     assert not check(ITEMS["eval-v2-030"], "4 July 1999").is_right
     assert not check(ITEMS["eval-v2-031"], "1,200,050").is_right
     assert check(ITEMS["eval-v2-009"], "7.150").is_right

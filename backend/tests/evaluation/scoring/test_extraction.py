@@ -37,7 +37,7 @@ def read(text: str, markup: MarkupStyle = "reasoning", *, is_lenient: bool = Fal
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
-def test_a_completion_reads_as_the_reviewed_case_says(case: dict[str, Any]) -> None:
+def test_extraction_matches_reviewed_case(case: dict[str, Any]) -> None:
     said = read(case["text"], case["markup"], is_lenient=case.get("lenient", False))
     expected = (case["answer"], case["rule"], case["well_formed"])
     assert (said.answer, said.rule, said.is_well_formed) == expected, case["why"]
@@ -50,7 +50,7 @@ def test_a_completion_reads_as_the_reviewed_case_says(case: dict[str, Any]) -> N
 @example(steps=["0"], answer="\\")
 @example(steps=["0"], answer=r"{\}")
 @example(steps=["a\\", "{"], answer=r"\{")
-def test_what_training_renders_is_read_back(markup: MarkupStyle, steps: list[str], answer: str) -> None:
+def test_rendered_completion_round_trips(markup: MarkupStyle, steps: list[str], answer: str) -> None:
     try:
         text = render_completion(make_trace(steps=steps, final_answer=answer), markup).text
         parsed = parse_completion(text, markup)
@@ -63,7 +63,7 @@ def test_what_training_renders_is_read_back(markup: MarkupStyle, steps: list[str
 @given(
     text=st.lists(st.sampled_from([*PARTS, "18", "\n", " "]) | st.text(max_size=5), max_size=30).map("".join)
 )
-def test_an_answer_is_always_a_part_of_the_text(text: str) -> None:
+def test_answer_is_part_of_text(text: str) -> None:
     for markup in MARKUP_STYLES:
         said = read(text, markup, is_lenient=True)
         assert all(answer and answer in text for answer in said.given)
@@ -78,17 +78,17 @@ def test_an_answer_is_always_a_part_of_the_text(text: str) -> None:
     ]
     + ["</reasoning>\n<answer></answer>" * 3_000 + "x", "\\boxed{" * 5_000 + "}" * 50_000, "A:\n" * 30_000],
 )
-def test_hostile_texts_of_100_kb_are_read_in_linear_time(bomb: str) -> None:
+def test_hostile_text_is_read_quickly(bomb: str) -> None:
     start = time.process_time()
     for markup in MARKUP_STYLES:
         read(bomb, markup, is_lenient=True)
     assert time.process_time() - start < HANG_GUARD_CPU_S
 
 
-def test_lenient_rules_find_nothing_unless_they_are_allowed() -> None:
+def test_lenient_rules_are_opt_in() -> None:
     assert read("So it is 18.").answer is None
     assert read("So it is 18.", is_lenient=True).is_lenient
 
 
-def test_different_answers_are_all_given() -> None:
+def test_all_different_answers_are_returned() -> None:
     assert read("<answer>18</answer> no, <answer>19</answer> or <answer>18</answer>").given == ("18", "19")
