@@ -15,10 +15,10 @@ from tunix_rt.evaluation.store import EvaluationRepository
 from tunix_rt.evaluation.types import Evaluation
 
 
-def add(store: Home, name: str = "model-a", verdicts: str = "110?", **values: Any) -> Evaluation:
-    made = make_predictions(verdicts)
-    evaluation = make_evaluation(made, name=name, **values)
-    EvaluationRepository(store.database).add(evaluation, made)
+def store_evaluation(store: Home, name: str = "model-a", verdicts: str = "110?", **values: Any) -> Evaluation:
+    predictions = make_predictions(verdicts)
+    evaluation = make_evaluation(predictions, name=name, **values)
+    EvaluationRepository(store.database).add(evaluation, predictions)
     return evaluation
 
 
@@ -27,15 +27,15 @@ def url(evaluation: Evaluation, rest: str = "") -> str:
 
 
 def test_get_returns_complete_record(client: TestClient, store: Home) -> None:
-    evaluation = add(store, "run-a")
+    evaluation = store_evaluation(store, "run-a")
     response = client.get(url(evaluation))
     assert response.status_code == 200
     assert response.json() == evaluation.to_json()
 
 
 def test_list_filters_sorts_and_paginates(client: TestClient, store: Home) -> None:
-    add(store, "run-a", "10", age_hours=1)
-    add(store, "hub/Smol", "11", age_hours=2)
+    store_evaluation(store, "run-a", "10", age_hours=1)
+    store_evaluation(store, "hub/Smol", "11", age_hours=2)
     listed = client.get("/api/evaluations", params={"limit": 1}).json()
     assert [row["model"]["name"] for row in listed["data"]] == ["run-a"]
     assert (listed["pagination"]["total"], listed["pagination"]["next_offset"]) == (2, 1)
@@ -66,7 +66,7 @@ def test_list_rejects_invalid_filters(client: TestClient, query: dict[str, Any])
 
 
 def test_items_filter_by_verdict_and_paginate(client: TestClient, store: Home) -> None:
-    evaluation = add(store, verdicts="11110")
+    evaluation = store_evaluation(store, verdicts="11110")
     page = client.get(url(evaluation, "/items"), params={"verdict": "correct", "limit": 3, "offset": 2})
     assert [row["item_id"] for row in page.json()["data"]] == ["item-2", "item-3"]
     assert page.json()["pagination"]["total"] == 4
@@ -76,9 +76,9 @@ def test_items_filter_by_verdict_and_paginate(client: TestClient, store: Home) -
 
 
 def test_item_returns_samples_with_checked_steps(client: TestClient, store: Home) -> None:
-    made = make_predictions(["10", "11"])
-    evaluation = make_evaluation(made)
-    EvaluationRepository(store.database).add(evaluation, made)
+    predictions = make_predictions(["10", "11"])
+    evaluation = make_evaluation(predictions)
+    EvaluationRepository(store.database).add(evaluation, predictions)
     item = client.get(url(evaluation, "/items/item-0")).json()
     assert [sample["judgement"]["verdict"] for sample in item["samples"]] == ["correct", "wrong"]
     assert item["samples"][0]["judgement"]["steps"] == [{"text": "a confirmed step", "verdict": "confirmed"}]
@@ -87,22 +87,22 @@ def test_item_returns_samples_with_checked_steps(client: TestClient, store: Home
 
 @pytest.mark.parametrize("item_id", ["gsm8k/12", "why?", "50 %", "näh", "../x", "#1"])
 def test_item_ids_are_percent_decoded(client: TestClient, store: Home, item_id: str) -> None:
-    made = [make_prediction(item_id)]
-    evaluation = make_evaluation(made)
-    EvaluationRepository(store.database).add(evaluation, made)
+    predictions = [make_prediction(item_id)]
+    evaluation = make_evaluation(predictions)
+    EvaluationRepository(store.database).add(evaluation, predictions)
     quoted = "".join(f"%{byte:02x}" for byte in item_id.encode())
     assert client.get(url(evaluation, f"/items/{quoted}")).json()["item_id"] == item_id
 
 
 @pytest.mark.parametrize("item_id", ["item-9", "a%00b", "x" * 129, "%ff"])
 def test_unknown_item_is_rejected(client: TestClient, store: Home, item_id: str) -> None:
-    response = client.get(url(add(store), f"/items/{item_id}"))
+    response = client.get(url(store_evaluation(store), f"/items/{item_id}"))
     error_of(response, response.status_code)
     assert response.status_code in (404, 422)
 
 
 def test_delete_refuses_baseline_evaluation(client: TestClient, store: Home) -> None:
-    evaluation = add(store)
+    evaluation = store_evaluation(store)
     BaselineRepository(store.database).put(
         Baseline(name="main", evaluation_id=evaluation.evaluation_id, created_at=NOON)
     )

@@ -1,4 +1,4 @@
-"""Evaluations of runs, re-scoring, comparing and the leaderboard over HTTP."""
+"""Evaluations of runs, rescoring, comparisons and the leaderboard over HTTP."""
 
 import json
 from typing import Any
@@ -16,10 +16,10 @@ from tunix_rt.evaluation.store import EvaluationRepository
 from tunix_rt.evaluation.types import Evaluation
 
 
-def add(store: Home, name: str, verdicts: str, **values: Any) -> Evaluation:
-    made = make_predictions(verdicts)
-    evaluation = make_evaluation(made, name=name, **values)
-    EvaluationRepository(store.database).add(evaluation, made)
+def store_evaluation(store: Home, name: str, verdicts: str, **values: Any) -> Evaluation:
+    predictions = make_predictions(verdicts)
+    evaluation = make_evaluation(predictions, name=name, **values)
+    EvaluationRepository(store.database).add(evaluation, predictions)
     return evaluation
 
 
@@ -42,7 +42,7 @@ def test_run_answers_are_rescored(client: TestClient, store: Home) -> None:
 
 def test_eval_set_selects_run_answers(client: TestClient, store: Home) -> None:
     store_answers(store, "older", model=make_model("run-a"), age_hours=2)
-    add(store, "newer", "10", model=make_model("run-a"), evalset="another")
+    store_evaluation(store, "newer", "10", model=make_model("run-a"), evalset="another")
     write_run(store.settings.runs_dir, "run-a")
     response = client.post("/api/tunix/runs/run-a/evaluate", json={"eval_set": EVALSET})
     assert response.json()["evaluation"]["evalset"] == EVALSET
@@ -51,11 +51,12 @@ def test_eval_set_selects_run_answers(client: TestClient, store: Home) -> None:
 
 
 def test_run_directory_answers_are_scored(client: TestClient, store: Home) -> None:
+    """The database has lost the answers; the run directory still has them."""
     evaluation = store_answers(store, "run-a")
-    kept = list(EvaluationRepository(store.database).iter_predictions(evaluation.evaluation_id))
+    predictions = list(EvaluationRepository(store.database).iter_predictions(evaluation.evaluation_id))
     EvaluationRepository(store.database).delete(evaluation.evaluation_id)
     run = write_run(store.settings.runs_dir, "run-a")
-    lines = "".join(json.dumps(one.to_json(), ensure_ascii=False) + "\n" for one in kept)
+    lines = "".join(json.dumps(prediction.to_json(), ensure_ascii=False) + "\n" for prediction in predictions)
     (run / "predictions.jsonl").write_text(lines, encoding="utf-8")
     (run / "evaluation.json").write_text(json.dumps(evaluation.to_json()), encoding="utf-8")
     error_of(client.get("/api/tunix/runs/run-a/evaluation"), 404)
@@ -88,9 +89,7 @@ def test_run_id_rejects_paths(client: TestClient, store: Home, run_id: str) -> N
         error_of(response, response.status_code)
 
 
-@pytest.mark.parametrize(
-    "body", [{"judge_override": "mock_judge"}, {"judge": "x"}, {"eval_set": "a\u0000b"}, [], "x"]
-)
+@pytest.mark.parametrize("body", [{"judge": "x"}, {"eval_set": "a\u0000b"}, [], "x"])
 def test_invalid_evaluate_body_is_rejected(client: TestClient, body: Any) -> None:
     error_of(client.post("/api/tunix/runs/run-a/evaluate", json=body), 422)
 
@@ -101,8 +100,8 @@ def test_unknown_judge_names_known_judge(client: TestClient) -> None:
 
 
 def test_scores_are_listed_best_first(client: TestClient, store: Home) -> None:
-    add(store, "run-a", "110?", age_hours=2)
-    add(store, "hub/smol", "0000", age_hours=1)
+    store_evaluation(store, "run-a", "110?", age_hours=2)
+    store_evaluation(store, "hub/smol", "0000", age_hours=1)
     page = client.get("/api/tunix/evaluations").json()
     assert [row["model_id"] for row in page["data"]] == ["base-model", "hub/smol"]
     best = page["data"][0]
@@ -131,18 +130,18 @@ def test_scores_are_listed_best_first(client: TestClient, store: Home) -> None:
 def test_score_filters_are_applied_and_echoed(
     client: TestClient, store: Home, query: dict[str, str], expected: list[str]
 ) -> None:
-    add(store, "run-a", "11")
-    add(store, "hub/smol", "00", age_hours=24)
+    store_evaluation(store, "run-a", "11")
+    store_evaluation(store, "hub/smol", "00", age_hours=24)
     page = client.get("/api/tunix/evaluations", params=query).json()
     assert [row["model_id"] for row in page["data"]] == expected
     assert page["filters"] == {k: v for k, v in query.items() if k not in ("limit", "offset")}
 
 
 def test_leaderboard_ranks_ties_and_base(client: TestClient, store: Home) -> None:
-    add(store, "run-a", "1" * 40)
-    add(store, "run-b", "1" * 39 + "0", age_hours=1)
-    add(store, "base-model", "0" * 40, age_hours=2)
-    add(store, "run-c", "10", protocol=make_protocol(markup="think"))
+    store_evaluation(store, "run-a", "1" * 40)
+    store_evaluation(store, "run-b", "1" * 39 + "0", age_hours=1)
+    store_evaluation(store, "base-model", "0" * 40, age_hours=2)
+    store_evaluation(store, "run-c", "10", protocol=make_protocol(markup="think"))
     board = client.get("/api/tunix/leaderboard", params={"dataset": "sums-v1"}).json()
     groups = {len(group["entries"]): group["entries"] for group in board["groups"]}
     assert [(entry["rank"], entry["is_tied"], entry["is_base"]) for entry in groups[3]] == [
@@ -165,12 +164,12 @@ def test_evaluation_is_rescored(client: TestClient, store: Home) -> None:
 
 
 def test_rescore_without_items_conflicts(client: TestClient, store: Home) -> None:
-    evaluation = add(store, "model-a", "10")
+    evaluation = store_evaluation(store, "model-a", "10")
     error_of(client.post(f"/api/evaluations/{evaluation.evaluation_id}/rescore"), 409)
 
 
 def test_samples_export_as_jsonl(client: TestClient, store: Home) -> None:
-    evaluation = add(store, "model-a", "10")
+    evaluation = store_evaluation(store, "model-a", "10")
     response = client.get(f"/api/evaluations/{evaluation.evaluation_id}/samples.jsonl")
     assert response.headers["content-type"] == "application/x-ndjson"
     lines = [json.loads(line) for line in response.text.splitlines()]
@@ -179,16 +178,16 @@ def test_samples_export_as_jsonl(client: TestClient, store: Home) -> None:
 
 
 def test_compare_reports_flips_and_protocol_conflicts(client: TestClient, store: Home) -> None:
-    base = add(store, "model-a", "110")
-    other = add(store, "model-b", "101")
-    strange = add(store, "model-c", "100", protocol=make_protocol(markup="think"))
+    base = store_evaluation(store, "model-a", "110")
+    other = store_evaluation(store, "model-b", "101")
+    thinking = store_evaluation(store, "model-c", "100", protocol=make_protocol(markup="think"))
     query = {"base": str(base.evaluation_id), "other": str(other.evaluation_id)}
     compared = client.get("/api/evaluations/compare", params=query).json()
     assert [(flip["item_id"], flip["direction"]) for flip in compared["flips"]] == [
         ("item-1", "lost"),
         ("item-2", "gained"),
     ]
-    query["other"] = str(strange.evaluation_id)
+    query["other"] = str(thinking.evaluation_id)
     assert "markup" in error_of(client.get("/api/evaluations/compare", params=query), 409)["detail"]
     allowed = client.get("/api/evaluations/compare", params=query | {"allow_different_protocols": True})
     assert allowed.json()["is_same_protocol"] is False

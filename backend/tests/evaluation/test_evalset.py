@@ -1,4 +1,4 @@
-"""Eval sets: loading with line numbers, and the report on a file."""
+"""Eval sets: loading with line numbers, and the validation report."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ from tunix_rt.evaluation.scoring.evalset_report import EvalSetReport, validate_e
 
 
 def row(**changes: Any) -> dict[str, Any]:
-    complete = {
+    defaults = {
         "id": "q-1",
         "prompt": "What is 2 + 3?",
         "expected_answer": "5",
@@ -23,10 +23,10 @@ def row(**changes: Any) -> dict[str, Any]:
         "category": "arithmetic",
         "difficulty": "easy",
     }
-    return complete | changes
+    return defaults | changes
 
 
-def written(tmp_path: Path, *rows: dict[str, Any] | str) -> Path:
+def write_rows(tmp_path: Path, *rows: dict[str, Any] | str) -> Path:
     path = tmp_path / "set.jsonl"
     lines = [line if isinstance(line, str) else json.dumps(line) for line in rows]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -38,12 +38,12 @@ def codes(report: EvalSetReport) -> list[tuple[str, int | None]]:
 
 
 def test_items_load_in_file_order(tmp_path: Path) -> None:
-    path = written(tmp_path, row(id="b"), "", row(id="a", prompt="What is 1 + 1?"))
+    path = write_rows(tmp_path, row(id="b"), "", row(id="a", prompt="What is 1 + 1?"))
     assert [item.id for item in load_evalset(path)] == ["b", "a"]
 
 
 @pytest.mark.parametrize(
-    ("bad", "reason"),
+    ("invalid", "reason"),
     [
         (row(section="core "), "section"),
         (row(difficulty="insane"), "difficulty"),
@@ -55,23 +55,23 @@ def test_items_load_in_file_order(tmp_path: Path) -> None:
         (row(prompt="a\x00b"), "NUL"),
     ],
 )
-def test_invalid_line_reports_its_number(tmp_path: Path, bad: dict[str, Any] | str, reason: str) -> None:
-    with pytest.raises(DataError, match="line 2: ") as caught:
-        load_evalset(written(tmp_path, row(), bad))
-    assert reason in caught.value.detail
+def test_invalid_line_reports_its_number(tmp_path: Path, invalid: dict[str, Any] | str, reason: str) -> None:
+    with pytest.raises(DataError, match="line 2: ") as raised:
+        load_evalset(write_rows(tmp_path, row(), invalid))
+    assert reason in raised.value.detail
 
 
 def test_next_step_quotes_absolute_path(tmp_path: Path) -> None:
     directory = tmp_path / "my sets"
     directory.mkdir()
-    with pytest.raises(DataError) as caught:
-        load_evalset(written(directory, row(), "{broken"))
-    assert f"tunix-rt data validate '{directory / 'set.jsonl'}'," in caught.value.next_step
+    with pytest.raises(DataError) as raised:
+        load_evalset(write_rows(directory, row(), "{broken"))
+    assert f"tunix-rt data validate '{directory / 'set.jsonl'}'," in raised.value.next_step
 
 
 def test_many_invalid_lines_are_counted(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"line 5: .*; and 2 more"):
-        load_evalset(written(tmp_path, *["{broken"] * 7))
+        load_evalset(write_rows(tmp_path, *["{broken"] * 7))
 
 
 def test_invalid_utf8_is_reported(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_invalid_utf8_is_reported(tmp_path: Path) -> None:
 
 
 def test_oversized_line_is_refused(tmp_path: Path) -> None:
-    path = written(tmp_path, row(), "x" * (MAX_LINE_BYTES + 10))
+    path = write_rows(tmp_path, row(), "x" * (MAX_LINE_BYTES + 10))
     with pytest.raises(DataError, match="line 2: is longer than"):
         load_evalset(path)
 
@@ -97,12 +97,12 @@ def test_report_handles_arbitrary_bytes(tmp_path_factory: pytest.TempPathFactory
 
 def test_duplicate_id_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="line 3: id 'q-1' is also on line 1"):
-        load_evalset(written(tmp_path, row(), row(id="q-2", prompt="?"), row(prompt="!")))
+        load_evalset(write_rows(tmp_path, row(), row(id="q-2", prompt="?"), row(prompt="!")))
 
 
 def test_empty_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="contains no items"):
-        load_evalset(written(tmp_path))
+        load_evalset(write_rows(tmp_path))
 
 
 def test_missing_file_is_not_found(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_hash_depends_on_fields_and_order() -> None:
 
 
 def test_report_counts_valid_items(tmp_path: Path) -> None:
-    path = written(
+    path = write_rows(
         tmp_path, row(), row(id="q-2", prompt="Capital of Peru?", expected_answer="Lima", category="facts")
     )
     report = validate_evalset(path)
@@ -132,7 +132,7 @@ def test_report_counts_valid_items(tmp_path: Path) -> None:
 
 
 def test_report_locates_each_problem(tmp_path: Path) -> None:
-    path = written(
+    path = write_rows(
         tmp_path,
         row(),
         row(prompt="What is 4 + 4?"),
@@ -151,13 +151,13 @@ def test_report_locates_each_problem(tmp_path: Path) -> None:
 
 
 def test_report_rejects_empty_file(tmp_path: Path) -> None:
-    report = validate_evalset(written(tmp_path))
+    report = validate_evalset(write_rows(tmp_path))
     assert not report.is_valid
     assert codes(report) == [("too-few-items", None)]
 
 
 def test_answer_in_prompt_is_a_warning(tmp_path: Path) -> None:
-    report = validate_evalset(written(tmp_path, row(prompt="Which is larger, 5 or 4?")))
+    report = validate_evalset(write_rows(tmp_path, row(prompt="Which is larger, 5 or 4?")))
     assert report.is_valid
     assert codes(report) == [("answer-in-prompt", 1)]
 
@@ -166,11 +166,11 @@ def test_answer_in_prompt_is_a_warning(tmp_path: Path) -> None:
     "prompt", ["What is 15 - 10?", "What is 5.5 - 0.5?", "How many are 1,5 hours?", "v5"]
 )
 def test_answer_matches_whole_numbers_only(tmp_path: Path, prompt: str) -> None:
-    assert codes(validate_evalset(written(tmp_path, row(prompt=prompt)))) == []
+    assert codes(validate_evalset(write_rows(tmp_path, row(prompt=prompt)))) == []
 
 
 def test_training_prompt_is_contamination(tmp_path: Path) -> None:
-    report = validate_evalset(written(tmp_path, row()), dataset_prompts={"mine-v1": ["  what is 2 + 3? "]})
+    report = validate_evalset(write_rows(tmp_path, row()), dataset_prompts={"mine-v1": ["  what is 2 + 3? "]})
     assert not report.is_valid
     assert codes(report) == [("contaminated", 1)]
     assert "mine-v1" in report.problems[0].message
@@ -190,14 +190,14 @@ def test_training_prompt_is_contamination(tmp_path: Path) -> None:
     ],
 )
 def test_unanswerable_item_is_reported(tmp_path: Path, changes: dict[str, Any], code: str) -> None:
-    report = validate_evalset(written(tmp_path, row(), row(id="q-2", prompt="Which one?", **changes)))
+    report = validate_evalset(write_rows(tmp_path, row(), row(id="q-2", prompt="Which one?", **changes)))
     assert codes(report) == [(code, 2)]
 
 
 def test_explicit_defaults_keep_the_hash() -> None:
-    short = EvalItem(id="a", prompt="6*7?", expected_answer="42")
-    whole = EvalItem.model_validate_json(item_json(short))
-    assert (whole.section, whole.category, whole.difficulty) == ("core", "general", "medium")
-    assert '"section": "core"' in item_json(short)
-    assert "choices" not in item_json(short)
-    assert evalset_hash([short]) == evalset_hash([whole])
+    implicit = EvalItem(id="a", prompt="6*7?", expected_answer="42")
+    explicit = EvalItem.model_validate_json(item_json(implicit))
+    assert (explicit.section, explicit.category, explicit.difficulty) == ("core", "general", "medium")
+    assert '"section": "core"' in item_json(implicit)
+    assert "choices" not in item_json(implicit)
+    assert evalset_hash([implicit]) == evalset_hash([explicit])

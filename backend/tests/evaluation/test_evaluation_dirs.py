@@ -1,7 +1,9 @@
 """Evaluation directories: appended batches, incomplete lines, locking."""
 
 import hashlib
+from datetime import timedelta
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from support.evaluation_starts import batch_of, sum_generation, sum_items, sum_prediction, sum_start
@@ -34,6 +36,7 @@ def test_request_and_items_round_trip(directory: EvaluationDir) -> None:
 
 
 def test_killed_start_is_resumed(tmp_path: Path) -> None:
+    """The process may die before the request or before the items are written."""
     killed = EvaluationDir(tmp_path / "killed")
     killed.path.mkdir()
     (killed.path / ".request.json.x1").write_text("{")
@@ -57,12 +60,12 @@ def test_second_process_appends_generations(directory: EvaluationDir) -> None:
 def test_incomplete_last_line_is_replaced(directory: EvaluationDir) -> None:
     with directory.writing() as add:
         add(map(sum_generation, ITEMS[:2]), batch_of(2))
-    whole = directory.generations.read_bytes()
-    directory.generations.write_bytes(whole[:-5])
+    complete = directory.generations.read_bytes()
+    directory.generations.write_bytes(complete[:-5])
     assert list(directory.read_generations()) == [("sum-0", 0)]
     with directory.writing() as add:
         add([sum_generation(ITEMS[1])], batch_of(1))
-    assert directory.generations.read_bytes() == whole
+    assert directory.generations.read_bytes() == complete
 
 
 def test_invalid_generation_line_is_reported(directory: EvaluationDir) -> None:
@@ -89,7 +92,9 @@ def test_directory_lock_is_exclusive(directory: EvaluationDir) -> None:
 
 def test_start_differences_ignore_id_and_time() -> None:
     start = sum_start(ITEMS)
-    later = start.model_copy(update={"evaluation_id": sum_start(ITEMS).evaluation_id})
+    later = start.model_copy(
+        update={"evaluation_id": uuid4(), "created_at": start.created_at + timedelta(hours=1)}
+    )
     assert start.differences(later) == ()
     other_model = EvaluatedModel(name="tiny-llama", origin="built-in", weights="random", seed=1)
     other = sum_start(ITEMS, model=other_model)

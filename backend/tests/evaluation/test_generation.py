@@ -1,4 +1,4 @@
-"""What a batch of rows writes: cached, refilled, drawn, ended, broken."""
+"""Batched decoding in JAX: KV cache, refilled rows, sampling, stopping, failures."""
 
 import jax
 import jax.numpy as jnp
@@ -20,12 +20,12 @@ from tunix_rt.engines.weights.architecture import Architecture
 
 LENGTHS = (3, 7, 12, 20, 9, 5)
 GREEDY = {"max_new_tokens": 12}
-DRAWN = {"max_new_tokens": 12, "temperature": 1.0, "top_p": 0.9, "seed": 3}
+SAMPLED = {"max_new_tokens": 12, "temperature": 1.0, "top_p": 0.9, "seed": 3}
 
 
 @pytest.fixture(scope="module")
 def params() -> Params:
-    """Weights of a Gemma 2 with windows of 5 and soft caps."""
+    """Weights of a Gemma 2 with sliding windows of 5 and soft caps."""
     reference = tiny_model("gemma2")
     return engine_params(reference, architecture_of(reference))
 
@@ -62,7 +62,7 @@ def test_cached_logits_match_full_forward(params: Params, architecture: Architec
         np.testing.assert_allclose(scores[0], whole[0, position], atol=1e-4, rtol=1e-4)
 
 
-@pytest.mark.parametrize("decoding", [GREEDY, DRAWN], ids=["greedy", "drawn"])
+@pytest.mark.parametrize("decoding", [GREEDY, SAMPLED], ids=["greedy", "sampled"])
 def test_text_is_independent_of_batch(
     model: LoadedModel, prompts: list[Prompt], decoding: dict[str, float]
 ) -> None:
@@ -75,7 +75,7 @@ def test_finished_rows_are_refilled(model: LoadedModel, prompts: list[Prompt]) -
 
 
 def test_all_rows_are_bit_equal(model: LoadedModel) -> None:
-    """Several batches side by side take prompts in an order that depends on time."""
+    """The row of a prompt depends on timing, so it must not affect the result."""
     [prompt] = random_prompts([16], model.decoder.architecture.vocab_size)
     decoder, num_rows = model.decoder, 16
     rows = empty_rows(decoder, model.mesh, num_rows, 32)
@@ -92,7 +92,7 @@ def test_all_rows_are_bit_equal(model: LoadedModel) -> None:
 
 
 def test_sequential_prefill_matches_batched(model: LoadedModel) -> None:
-    """A CPU reads the prompts of a large model together, and those of small ones and of chats in turn."""
+    """A CPU prefills in one batch for large models, and sequentially for small models and chats."""
     prompts = random_prompts([16, 16, 16], model.decoder.architecture.vocab_size)
     new = DevicePrefillBatch(
         prompts=np.array([prompt.token_ids for prompt in prompts], np.int32),
@@ -103,13 +103,13 @@ def test_sequential_prefill_matches_batched(model: LoadedModel) -> None:
         keys=np.arange(6, dtype=np.uint32).reshape(3, 2),
     )
     decoder, mesh, weights = model.decoder, model.mesh, model.weights
-    in_turn = prefill(decoder, mesh, weights, empty_rows(decoder, mesh, 4, 32), new, np.int32(2))
-    # There is no row 4: of the two that are wanted, nobody comes third.
-    filled_up = new._replace(rows=np.array([3, 0, 4], np.int32))
-    together = prefill(decoder, mesh, weights, empty_rows(decoder, mesh, 4, 32), filled_up)
-    assert in_turn.is_active.tolist() == [True, False, False, True]
-    assert in_turn.lengths.tolist() == [30, 0, 0, 20]
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-5, rtol=1e-5), in_turn, together)
+    sequential = prefill(decoder, mesh, weights, empty_rows(decoder, mesh, 4, 32), new, np.int32(2))
+    # Row 4 does not exist: the third entry is padding.
+    padded = new._replace(rows=np.array([3, 0, 4], np.int32))
+    batched = prefill(decoder, mesh, weights, empty_rows(decoder, mesh, 4, 32), padded)
+    assert sequential.is_active.tolist() == [True, False, False, True]
+    assert sequential.lengths.tolist() == [30, 0, 0, 20]
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-5, rtol=1e-5), sequential, batched)
 
 
 def test_advance_returns_when_rows_finish(model: LoadedModel, prompts: list[Prompt]) -> None:
@@ -120,9 +120,9 @@ def test_advance_returns_when_rows_finish(model: LoadedModel, prompts: list[Prom
     )
     while batch.prefill_from(waiting):
         pass
-    looks = [[len(piece.token_ids) for piece in batch.advance(awaited)] for awaited in (1, 2, 4, 4)]
-    # Rows end after 3, 5, 11 and 30 tokens; a look has 20 at most.
-    assert looks == [[3, 3, 3, 3], [2, 2, 2], [20, 6], [5]]
+    num_tokens = [[len(piece.token_ids) for piece in batch.advance(awaited)] for awaited in (1, 2, 4, 4)]
+    # The rows finish after 3, 5, 11 and 30 tokens; one call decodes at most 20.
+    assert num_tokens == [[3, 3, 3, 3], [2, 2, 2], [20, 6], [5]]
 
 
 def test_layer_loop_matches_unrolled_layers(
@@ -135,10 +135,10 @@ def test_layer_loop_matches_unrolled_layers(
 def test_samples_depend_on_seed_and_key(model: LoadedModel, prompts: list[Prompt]) -> None:
     token_ids = prompts[0].token_ids
     same_text = [Prompt("a", token_ids), Prompt("a", token_ids, sample=1), Prompt("b", token_ids)]
-    first = write(model, same_text, **DRAWN)
-    assert write(model, same_text, **DRAWN) == first
-    other_seed = write(model, same_text, **DRAWN | {"seed": 4})
-    texts = [written.token_ids for written in [*first.values(), *other_seed.values()]]
+    first = write(model, same_text, **SAMPLED)
+    assert write(model, same_text, **SAMPLED) == first
+    other_seed = write(model, same_text, **SAMPLED | {"seed": 4})
+    texts = [completion.token_ids for completion in [*first.values(), *other_seed.values()]]
     assert len(set(texts)) == 6
 
 
@@ -156,23 +156,28 @@ def test_completion_ends_before_stop_token(
 
 
 def test_completion_is_cut_at_max_tokens(model: LoadedModel, prompts: list[Prompt]) -> None:
-    written = write(model, prompts[:2], max_tokens=10, **GREEDY)
-    assert {key: len(one.token_ids) for (key, _), one in written.items()} == {"prompt-0": 7, "prompt-1": 3}
-    assert not any(one.has_ended for one in written.values())
+    completions = write(model, prompts[:2], max_tokens=10, **GREEDY)
+    assert {key: len(completion.token_ids) for (key, _), completion in completions.items()} == {
+        "prompt-0": 7,
+        "prompt-1": 3,
+    }
+    assert not any(completion.has_ended for completion in completions.values())
 
 
 def test_non_finite_logits_fail_one_prompt() -> None:
     reference = tiny_model("llama")
     architecture = architecture_of(reference)
     params = engine_params(reference, architecture)
-    poison = 95
+    poison_id = 95
     model = loaded(
-        params | {"embedding": params["embedding"].at[poison].set(jnp.nan)}, architecture, stop_ids=[poison]
+        params | {"embedding": params["embedding"].at[poison_id].set(jnp.nan)},
+        architecture,
+        stop_ids=[poison_id],
     )
     healthy = [Prompt("first", [1, 2, 3]), Prompt("last", [4, 5])]
-    poisoned = Prompt("poisoned", [1, poison, 3])
-    written = write(model, [healthy[0], poisoned, healthy[1]], num_rows=1, **GREEDY)
-    assert written["poisoned", 0].failure == "non-finite"
-    assert written["poisoned", 0].token_ids == ()
+    poisoned = Prompt("poisoned", [1, poison_id, 3])
+    completions = write(model, [healthy[0], poisoned, healthy[1]], num_rows=1, **GREEDY)
+    assert completions["poisoned", 0].failure == "non-finite"
+    assert completions["poisoned", 0].token_ids == ()
     expected = write(model, healthy, num_rows=1, **GREEDY)
-    assert {key: written[key] for key in expected} == expected
+    assert {key: completions[key] for key in expected} == expected
