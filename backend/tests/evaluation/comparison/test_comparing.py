@@ -28,17 +28,17 @@ def overall(comparison: Comparison) -> PairedDifference:
 
 
 def test_lost_and_gained_items_are_counted() -> None:
-    found = overall(compared("111100", "100010"))
-    assert (found.num_both_right, found.num_both_wrong) == (1, 1)
-    assert (found.num_lost, found.num_gained, found.n) == (3, 1, 6)
-    assert (found.base, found.other) == (pytest.approx(4 / 6), pytest.approx(2 / 6))
-    assert found.difference == pytest.approx(-2 / 6)
-    assert found.low <= found.difference <= found.high
+    difference = overall(compared("111100", "100010"))
+    assert (difference.num_both_right, difference.num_both_wrong) == (1, 1)
+    assert (difference.num_lost, difference.num_gained, difference.n) == (3, 1, 6)
+    assert (difference.base, difference.other) == (pytest.approx(4 / 6), pytest.approx(2 / 6))
+    assert difference.difference == pytest.approx(-2 / 6)
+    assert difference.low <= difference.difference <= difference.high
 
 
 def test_p_value_matches_exact_mcnemar() -> None:
-    found = overall(compared("1" * 9 + "0" * 20, "0" * 9 + "1" + "0" * 19))
-    assert found.p_value == pytest.approx(binomtest(1, 10, 0.5).pvalue)
+    difference = overall(compared("1" * 9 + "0" * 20, "0" * 9 + "1" + "0" * 19))
+    assert difference.p_value == pytest.approx(binomtest(1, 10, 0.5).pvalue)
 
 
 def test_equal_evaluations_show_no_difference() -> None:
@@ -75,10 +75,10 @@ def test_flips_list_lost_items_first() -> None:
 
 def test_sections_are_compared_separately() -> None:
     def predictions(verdicts: str) -> list[Prediction]:
-        made = make_predictions(verdicts)
         sections = ("core", "core", "edge_case", "edge_case")
         return [
-            one.model_copy(update={"section": section}) for one, section in zip(made, sections, strict=True)
+            prediction.model_copy(update={"section": section})
+            for prediction, section in zip(make_predictions(verdicts), sections, strict=True)
         ]
 
     comparison = compare(scored(predictions("1111")), scored(predictions("1100"), "model-b"))
@@ -87,15 +87,14 @@ def test_sections_are_compared_separately() -> None:
 
 
 def test_samples_are_compared_by_share() -> None:
-    found = overall(compared(["11", "10", "00", "11"], ["10", "10", "01", "11"]))
-    assert (found.num_lost, found.num_gained) == (1, 1)
-    assert (found.num_both_right, found.num_both_wrong) == (1, 0)
-    assert found.base == found.other == 0.625
+    difference = overall(compared(["11", "10", "00", "11"], ["10", "10", "01", "11"]))
+    assert (difference.num_lost, difference.num_gained) == (1, 1)
+    assert (difference.num_both_right, difference.num_both_wrong) == (1, 0)
+    assert difference.base == difference.other == 0.625
 
 
 def test_sample_flip_shows_right_and_wrong() -> None:
-    flip = compared(["011"], ["110"]).flips
-    assert flip == ()
+    assert compared(["011"], ["110"]).flips == ()
     (lost,) = compared(["011"], ["100"]).flips
     assert (lost.base.verdict, lost.other.verdict) == ("correct", "wrong")
     assert (lost.base.share_right, lost.other.share_right) == (pytest.approx(2 / 3), pytest.approx(1 / 3))
@@ -109,8 +108,8 @@ def test_lenient_answer_counts_as_lost() -> None:
 
 def test_different_protocols_require_flag() -> None:
     predictions = make_predictions("10")
-    drawn = make_protocol(decoding=Decoding(temperature=0.7))
-    base, other = scored(predictions), scored(predictions, "model-b", protocol=drawn)
+    sampled = make_protocol(decoding=Decoding(temperature=0.7))
+    base, other = scored(predictions), scored(predictions, "model-b", protocol=sampled)
     with pytest.raises(ConflictError, match=r"decoding\.temperature: 0\.0 / 0\.7.*--allow-different"):
         compare(base, other)
     comparison = compare(base, other, allow_different_protocols=True)
@@ -142,11 +141,14 @@ def test_disjoint_evaluations_are_refused() -> None:
 @given(st.lists(st.tuples(st.sampled_from("10-?"), st.sampled_from("10-?")), min_size=1, max_size=30))
 def test_swapping_sides_negates_difference(verdicts: list[tuple[str, str]]) -> None:
     base, other = ("".join(side) for side in zip(*verdicts, strict=True))
-    there, back = compared(base, other).overall, compared(other, base).overall
-    assert (there is None) == (back is None)
-    if there is not None and back is not None:
-        assert there.p_value == back.p_value
-        assert there.difference == pytest.approx(-back.difference)
-        assert (there.low, there.high) == (-back.high, -back.low)
-        assert (there.num_lost, there.num_gained) == (back.num_gained, back.num_lost)
-        assert there.num_lost + there.num_gained + there.num_both_right + there.num_both_wrong == there.n
+    forward, backward = compared(base, other).overall, compared(other, base).overall
+    assert (forward is None) == (backward is None)
+    if forward is not None and backward is not None:
+        assert forward.p_value == backward.p_value
+        assert forward.difference == pytest.approx(-backward.difference)
+        assert (forward.low, forward.high) == (-backward.high, -backward.low)
+        assert (forward.num_lost, forward.num_gained) == (backward.num_gained, backward.num_lost)
+        assert (
+            forward.num_lost + forward.num_gained + forward.num_both_right + forward.num_both_wrong
+            == forward.n
+        )

@@ -41,9 +41,9 @@ def test_clear_winner_ranks_alone() -> None:
 
 
 def test_protocols_are_ranked_separately() -> None:
-    other_way = make_protocol(decoding=Decoding(temperature=0.7))
+    sampled = make_protocol(decoding=Decoding(temperature=0.7))
     board = leaderboard(
-        [summary("a", 150, age_hours=1), summary("b", 10, protocol=other_way), summary("c", 20, age_hours=2)]
+        [summary("a", 150, age_hours=1), summary("b", 10, protocol=sampled), summary("c", 20, age_hours=2)]
     )
     names = [[entry.evaluation.model.name for entry in group.entries] for group in board.groups]
     assert names == [["b"], ["a", "c"]]
@@ -51,34 +51,34 @@ def test_protocols_are_ranked_separately() -> None:
 
 
 def test_trained_model_shows_base_difference() -> None:
-    found = by_name(only_group(summary("run-1", 150), summary("base-model", 50), summary("stranger", 60)))
-    assert found["base-model"].is_base
-    assert not found["run-1"].is_base
-    assert found["run-1"].difference_to_base == 0.5
-    assert found["run-1"].base_evaluation_id == found["base-model"].evaluation.evaluation_id
-    assert found["stranger"].difference_to_base is None
+    entries = by_name(only_group(summary("run-1", 150), summary("base-model", 50), summary("unrelated", 60)))
+    assert entries["base-model"].is_base
+    assert not entries["run-1"].is_base
+    assert entries["run-1"].difference_to_base == 0.5
+    assert entries["run-1"].base_evaluation_id == entries["base-model"].evaluation.evaluation_id
+    assert entries["unrelated"].difference_to_base is None
 
 
 def test_base_of_other_protocol_is_ignored() -> None:
-    other_way = make_protocol(decoding=Decoding(temperature=0.7))
-    board = leaderboard([summary("run-1", 150), summary("base-model", 50, protocol=other_way)])
+    sampled = make_protocol(decoding=Decoding(temperature=0.7))
+    board = leaderboard([summary("run-1", 150), summary("base-model", 50, protocol=sampled)])
     assert all(entry.difference_to_base is None for group in board.groups for entry in group.entries)
 
 
 def test_superseded_evaluations_are_hidden() -> None:
     model = make_model("a")
-    both = [summary("first", 10, model=model, age_hours=5), summary("second", 20, model=model)]
-    board = leaderboard(both)
+    evaluations = [summary("first", 10, model=model, age_hours=5), summary("second", 20, model=model)]
+    board = leaderboard(evaluations)
     assert [entry.evaluation.primary_score for entry in board.groups[0].entries] == [0.1]
     assert (board.num_evaluations, board.num_superseded) == (1, 1)
-    assert len(leaderboard(both, shows_all=True).groups[0].entries) == 2
+    assert len(leaderboard(evaluations, shows_all=True).groups[0].entries) == 2
 
 
 def test_unscored_model_ranks_last() -> None:
-    nothing = summary_of(make_evaluation(make_predictions("??"), name="silent"))
-    group = only_group(nothing, summary("a", 0))
-    assert ranks(group) == {"a": 1, "silent": None}
-    assert [entry.evaluation.model.name for entry in group.entries] == ["a", "silent"]
+    unscored = summary_of(make_evaluation(make_predictions("??"), name="unscored"))
+    group = only_group(unscored, summary("a", 0))
+    assert ranks(group) == {"a": 1, "unscored": None}
+    assert [entry.evaluation.model.name for entry in group.entries] == ["a", "unscored"]
 
 
 def test_empty_leaderboard_has_no_groups() -> None:
@@ -86,11 +86,11 @@ def test_empty_leaderboard_has_no_groups() -> None:
 
 
 @given(st.lists(st.integers(0, 20), min_size=1, max_size=8), st.randoms())
-def test_ranking_ignores_input_order(counts: list[int], chance: random.Random) -> None:
-    made = [summary(f"model-{number}", count, 20) for number, count in enumerate(counts)]
-    group = only_group(*made)
-    shuffled = made.copy()
-    chance.shuffle(shuffled)
+def test_ranking_ignores_input_order(counts: list[int], rng: random.Random) -> None:
+    summaries = [summary(f"model-{number}", count, 20) for number, count in enumerate(counts)]
+    group = only_group(*summaries)
+    shuffled = summaries.copy()
+    rng.shuffle(shuffled)
     assert ranks(only_group(*shuffled)) == ranks(group)
     scores = [entry.evaluation.primary_score or 0.0 for entry in group.entries]
     assert scores == sorted(scores, reverse=True)

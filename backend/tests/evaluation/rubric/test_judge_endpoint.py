@@ -74,7 +74,7 @@ def store(tmp_path: Path, sqlite_template: Path) -> Iterator[Home]:
 def judged(
     tmp_path: Path, store: Home, server: JudgeServer, endpoint: ChatEndpoint
 ) -> Callable[..., RubricReport]:
-    """Judges a stored evaluation of six items; the sixth has no text."""
+    """A function that judges a stored evaluation of six items; the sixth has no text."""
     predictions = make_predictions("11110?")
     evaluation = make_evaluation(predictions)
     EvaluationRepository(store.database).add(evaluation, predictions)
@@ -82,8 +82,8 @@ def judged(
     def judge(**options: Any) -> RubricReport:
         model = JudgeModel(model="judge-1", base_url=server.url)
         reference = str(evaluation.evaluation_id)
-        chosen = JudgingOptions(**{"concurrency": 2} | options)
-        report, path = judge_evaluation(store, reference, endpoint, model, SHOWN_WORK, chosen)
+        judging = JudgingOptions(**{"concurrency": 2} | options)
+        report, path = judge_evaluation(store, reference, endpoint, model, SHOWN_WORK, judging)
         assert path == tmp_path / "evaluations" / reference / "judgements" / "shown_work" / "judge-1.json"
         assert RubricReport.model_validate_json(path.read_bytes()) == report
         return report
@@ -99,7 +99,7 @@ def test_reply_includes_token_usage(server: JudgeServer, endpoint: ChatEndpoint)
 
 
 @pytest.mark.parametrize(
-    "mishap",
+    "failure",
     [
         answers(429, "slow down", Retry_After="0"),
         answers(500, "oops"),
@@ -110,14 +110,14 @@ def test_reply_includes_token_usage(server: JudgeServer, endpoint: ChatEndpoint)
     ],
     ids=["429", "500", "503", "hangs", "trickles", "breaks"],
 )
-def test_transient_failure_is_retried(mishap: Any, server: JudgeServer, endpoint: ChatEndpoint) -> None:
-    server.script = [mishap]
+def test_transient_failure_is_retried(failure: Any, server: JudgeServer, endpoint: ChatEndpoint) -> None:
+    server.script = [failure]
     assert '"follows"' in endpoint.complete(BODY).text
     assert len(server.bodies) == 2
 
 
 @pytest.mark.parametrize(
-    ("mishap", "code"),
+    ("failure", "code"),
     [
         (answers(429, "slow down", Retry_After="0"), "rate-limited"),
         (answers(500, "oops"), "server-error"),
@@ -128,9 +128,9 @@ def test_transient_failure_is_retried(mishap: Any, server: JudgeServer, endpoint
     ids=["429", "500", "hangs", "trickles", "breaks"],
 )
 def test_persistent_failure_raises_typed_error(
-    mishap: Any, code: str, server: JudgeServer, endpoint: ChatEndpoint
+    failure: Any, code: str, server: JudgeServer, endpoint: ChatEndpoint
 ) -> None:
-    server.script = [mishap] * 3
+    server.script = [failure] * 3
     with pytest.raises(NoReplyError, match="in 3 tries") as raised:
         endpoint.complete(BODY)
     assert raised.value.code == code
@@ -178,10 +178,10 @@ def test_redirect_is_not_followed(server: JudgeServer, endpoint: ChatEndpoint) -
 
 
 def test_unreachable_endpoint_suggests_base_url() -> None:
-    nobody = ChatEndpoint(f"http://127.0.0.1:{free_port()}/v1", None, FAST)
+    unreachable = ChatEndpoint(f"http://127.0.0.1:{free_port()}/v1", None, FAST)
     with pytest.raises(JudgeError, match=r"cannot be reached.*--base-url"):
-        nobody.complete(BODY)
-    nobody.close()
+        unreachable.complete(BODY)
+    unreachable.close()
 
 
 def test_grading_counts_failures_separately(server: JudgeServer, judged: Callable[..., RubricReport]) -> None:
@@ -217,20 +217,22 @@ def test_repeatedly_failing_judge_is_abandoned(
     server: JudgeServer, endpoint: ChatEndpoint, store: Home, tmp_path: Path
 ) -> None:
     server.script = [answers(500)] * 1000
-    write_evaluation(tmp_path / "exam", "1" * 30)
+    write_evaluation(tmp_path / "evaluation", "1" * 30)
     model = JudgeModel(model="judge-1", base_url=server.url)
     with pytest.raises(JudgeError, match="10 times in a row"):
-        judge_evaluation(store, str(tmp_path / "exam"), endpoint, model, SHOWN_WORK, JudgingOptions())
+        judge_evaluation(store, str(tmp_path / "evaluation"), endpoint, model, SHOWN_WORK, JudgingOptions())
     assert len(server.bodies) < 3 * 20
 
 
 def test_grades_are_written_beside_evaluation(
     server: JudgeServer, endpoint: ChatEndpoint, store: Home, tmp_path: Path
 ) -> None:
-    write_evaluation(tmp_path / "exam", "10")
+    write_evaluation(tmp_path / "evaluation", "10")
     model = JudgeModel(model="org/judge:7b", base_url=server.url)
-    _, path = judge_evaluation(store, str(tmp_path / "exam"), endpoint, model, SHOWN_WORK, JudgingOptions())
-    assert path == tmp_path / "exam" / "judgements" / "shown_work" / "org-judge-7b.json"
+    _, path = judge_evaluation(
+        store, str(tmp_path / "evaluation"), endpoint, model, SHOWN_WORK, JudgingOptions()
+    )
+    assert path == tmp_path / "evaluation" / "judgements" / "shown_work" / "org-judge-7b.json"
 
 
 def test_item_subset_is_reproducible(judged: Callable[..., RubricReport]) -> None:
@@ -268,14 +270,15 @@ def test_invalid_base_url_is_refused(url: str) -> None:
 
 
 def test_flag_and_own_key_take_precedence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The flag wins over the environment, TUNIX_RT_JUDGE_API_KEY over OPENAI_API_KEY."""
     monkeypatch.setenv("TUNIX_RT_JUDGE_BASE_URL", "http://environment/v1/")
-    monkeypatch.setenv("OPENAI_API_KEY", "theirs")
+    monkeypatch.setenv("OPENAI_API_KEY", "openai-key")
     assert judge_base_url(Settings(), None) == "http://environment/v1"
     assert judge_base_url(Settings(), "http://flag/v1") == "http://flag/v1"
-    assert judge_api_key(Settings()) == SecretStr("theirs")
-    monkeypatch.setenv("TUNIX_RT_JUDGE_API_KEY", "ours")
-    assert judge_api_key(Settings()) == SecretStr("ours")
-    assert "ours" not in repr(Settings())
+    assert judge_api_key(Settings()) == SecretStr("openai-key")
+    monkeypatch.setenv("TUNIX_RT_JUDGE_API_KEY", "own-key")
+    assert judge_api_key(Settings()) == SecretStr("own-key")
+    assert "own-key" not in repr(Settings())
 
 
 def invoke(*arguments: str | Path) -> Result:
@@ -287,9 +290,9 @@ def test_command_prints_means_and_cost(
 ) -> None:
     monkeypatch.setenv("TUNIX_RT_JUDGE_BASE_URL", server.url)
     monkeypatch.setenv("TUNIX_RT_JUDGE_API_KEY", SECRET)
-    write_evaluation(tmp_path / "exam", "11?")
+    write_evaluation(tmp_path / "evaluation", "11?")
     server.script = [grades(2, "It jumps.\x1b[2J")]
-    command = [tmp_path / "exam", "--model", "judge-1", "--concurrency", "1"]
+    command = [tmp_path / "evaluation", "--model", "judge-1", "--concurrency", "1"]
     shown = invoke(*command, "--price-in", "1", "--price-out", "10")
     assert shown.exit_code == 0, shown.output
     assert "3.00 of 5" in shown.stdout
@@ -306,8 +309,8 @@ def test_command_prints_means_and_cost(
 
 def test_ungraded_evaluation_exits_with_1(server: JudgeServer, tmp_path: Path) -> None:
     server.script = [says("no idea")] * 4
-    write_evaluation(tmp_path / "exam", "11")
-    result = invoke(tmp_path / "exam", "--model", "judge-1", "--base-url", server.url)
+    write_evaluation(tmp_path / "evaluation", "11")
+    result = invoke(tmp_path / "evaluation", "--model", "judge-1", "--base-url", server.url)
     assert result.exit_code == 1
     assert "2 x nonsense" in result.stdout
 

@@ -28,7 +28,7 @@ USAGE = JudgeUsage(num_requests=1, num_input_tokens=100, num_output_tokens=20)
 
 
 class ScriptedChat:
-    """Returns its lines in turn; an exception among them is raised."""
+    """Replies with one line per request, or raises it if it is an exception."""
 
     def __init__(self, *lines: str | Exception) -> None:
         self.lines = list(lines)
@@ -82,8 +82,8 @@ def test_malformed_reply_is_repaired_once(tmp_path: Path) -> None:
     grade = judge.grade(make_prediction())
     assert grade.criteria["clear"].score == 5
     assert grade.usage == USAGE + USAGE
-    [*_, said, correction] = chat.bodies[1]["messages"]
-    assert said == {"role": "assistant", "content": "Nice work!"}
+    [*_, first_reply, correction] = chat.bodies[1]["messages"]
+    assert first_reply == {"role": "assistant", "content": "Nice work!"}
     assert "no JSON object" in correction["content"]
 
 
@@ -99,8 +99,8 @@ def test_second_malformed_reply_is_a_failure(tmp_path: Path) -> None:
 
 def test_cached_grade_costs_nothing(tmp_path: Path) -> None:
     first = grader(tmp_path, GOOD)[0].grade(make_prediction())
-    again, chat = grader(tmp_path)
-    second = again.grade(make_prediction())
+    second_judge, chat = grader(tmp_path)
+    second = second_judge.grade(make_prediction())
     assert chat.bodies == []
     assert second == first.model_copy(update={"is_cached": True})
 
@@ -157,9 +157,12 @@ def test_refusal_by_endpoint_is_recorded(tmp_path: Path) -> None:
 
 def test_ungradable_text_is_not_sent(tmp_path: Path) -> None:
     judge, _ = grader(tmp_path)
-    nothing = judge.grade(make_prediction(verdict="unscored"))
-    huge = judge.grade(make_prediction(generation=make_generation(text="9" * 100_000)))
-    assert [grade.failure and grade.failure.code for grade in (nothing, huge)] == ["no-text", "text-too-long"]
+    no_text = judge.grade(make_prediction(verdict="unscored"))
+    long_text = judge.grade(make_prediction(generation=make_generation(text="9" * 100_000)))
+    assert [grade.failure and grade.failure.code for grade in (no_text, long_text)] == [
+        "no-text",
+        "text-too-long",
+    ]
 
 
 def graded(item_id: str, score: int, sample: int = 0) -> Grade:
@@ -180,8 +183,8 @@ def test_means_exclude_failures(tmp_path: Path) -> None:
 def test_repeated_samples_keep_interval_width() -> None:
     items = [graded(item, score) for item, score in (("a", 5), ("b", 1), ("c", 3))]
     samples = [grade.model_copy(update={"sample": sample}) for grade in items for sample in range(20)]
-    alone, repeated = (criterion_means(RUBRIC, grades)["clear"] for grades in (items, samples))
-    assert (repeated.low, repeated.high) == (alone.low, alone.high)
+    single, repeated = (criterion_means(RUBRIC, grades)["clear"] for grades in (items, samples))
+    assert (repeated.low, repeated.high) == (single.low, single.high)
     assert (repeated.n, repeated.num_items) == (60, 3)
 
 

@@ -1,4 +1,4 @@
-"""Prompts of the judge; the judged text stays data."""
+"""Judge prompts: the judged text stays data."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Answers judged by reasoning-gym's verifiers, in a child process with limits."""
+"""Answers judged by the reasoning-gym verifiers in a sandboxed child process."""
 
 import gc
 import sys
@@ -14,7 +14,7 @@ from tunix_rt.problems.gym import ANY_VERIFIED_ANSWER, gym_eval_items
 
 
 def first_item(name: str) -> EvalItem:
-    """As it comes back from an eval set file."""
+    """The first item of a task, after a round trip through the eval set format."""
     return EvalItem.model_validate_json(item_json(next(gym_eval_items(name, 1, seed=1))))
 
 

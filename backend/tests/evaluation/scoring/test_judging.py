@@ -1,18 +1,16 @@
-"""Judging one completion."""
+"""Judging of single completions."""
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
+from collections.abc import Iterable
+from typing import Any
 
 import pytest
 
 from tunix_rt.base.errors import DataError
+from tunix_rt.base.host import in_this_process
 from tunix_rt.datasets.types import EvalItem, evalset_hash
 from tunix_rt.evaluation.scoring.extraction import MAX_ANSWER_CHARS
 from tunix_rt.evaluation.scoring.judgement import judge, judge_all, protocol_versions
 from tunix_rt.evaluation.types import Generation, GenerationFailure, Judgement, Protocol, default_extraction
-
-T = TypeVar("T")
-R = TypeVar("R")
 
 
 def make_item(expected_answer: str = "18", **changes: Any) -> EvalItem:
@@ -39,16 +37,12 @@ def make_protocol(items: Iterable[EvalItem] = (), *, is_lenient: bool = False) -
     )
 
 
-def written(text: str, **changes: Any) -> Generation:
+def make_generation(text: str, **changes: Any) -> Generation:
     return Generation(**{"item_id": "q-1", "text": text, "finish": "end-of-turn"} | changes)
 
 
 def judged(text: str, item: EvalItem | None = None, *, is_lenient: bool = False) -> Judgement:
-    return judge(item or make_item(), written(text), make_protocol(is_lenient=is_lenient)).judgement
-
-
-def here(function: Callable[[T], R], items: Iterable[T], /) -> Iterator[R]:
-    return map(function, items)
+    return judge(item or make_item(), make_generation(text), make_protocol(is_lenient=is_lenient)).judgement
 
 
 def test_correct_answer_with_valid_work() -> None:
@@ -120,14 +114,22 @@ def test_undecidable_answer_is_unscored() -> None:
 
 def test_predictions_follow_item_order() -> None:
     items = [make_item(id="b"), make_item(id="a")]
-    generations = [written("x", item_id=name, sample=sample) for sample in (1, 0) for name in ("a", "b")]
-    predictions = list(judge_all(items, generations, make_protocol(items), here))
-    assert [(one.item_id, one.sample) for one in predictions] == [("b", 0), ("b", 1), ("a", 0), ("a", 1)]
+    generations = [
+        make_generation("x", item_id=name, sample=sample) for sample in (1, 0) for name in ("a", "b")
+    ]
+    predictions = list(judge_all(items, generations, make_protocol(items), in_this_process))
+    assert [(prediction.item_id, prediction.sample) for prediction in predictions] == [
+        ("b", 0),
+        ("b", 1),
+        ("a", 0),
+        ("a", 1),
+    ]
 
 
 def test_unknown_item_is_refused() -> None:
+    unknown = make_generation("x", item_id="ghost")
     with pytest.raises(DataError, match="'ghost'"):
-        list(judge_all([make_item()], [written("x", item_id="ghost")], make_protocol(), here))
+        list(judge_all([make_item()], [unknown], make_protocol(), in_this_process))
 
 
 def test_protocol_lists_only_used_checkers() -> None:

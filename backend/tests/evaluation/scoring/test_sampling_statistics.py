@@ -70,8 +70,8 @@ def test_pass_at_k_matches_enumeration(num_samples: int, data: st.DataObject) ->
     assert pass_at_k(num_samples, num_right, k) == pytest.approx(sum(map(any, subsets)) / len(subsets))
 
 
-def plain_majority(answers: tuple[str | None, ...], k: int) -> float:
-    """The same by the book: every subset, every tie."""
+def enumerated_majority(answers: tuple[str | None, ...], k: int) -> float:
+    """The chance of a right majority over every subset of k answers; ties are drawn at random."""
     chances = []
     for subset in combinations(answers, k):
         votes = [answer for answer in subset if answer is not None]
@@ -87,11 +87,11 @@ def test_majority_matches_enumeration() -> None:
         votes = tuple(sorted((count, count * (answer == "right")) for answer, count in counts.items()))
         for k in (1, 2, 3, 5):
             found = majority_at_k(votes, answers.count(None), k)
-            assert found == pytest.approx(plain_majority(answers, k)), (answers, k)
+            assert found == pytest.approx(enumerated_majority(answers, k)), (answers, k)
 
 
 def test_sampled_majority_approximates_exact_chance() -> None:
-    """21 right and 19 wrong of 40: of 20 drawn, the right ones lead, or tie and win half the time."""
+    """With 21 right and 19 wrong of 40, the right ones lead among 20 drawn, or tie and win half the time."""
     ways = {right: comb(21, right) * comb(19, 20 - right) for right in range(1, 21)}
     exact = sum(count * (0.5 if right == 10 else right > 10) for right, count in ways.items()) / comb(40, 20)
     assert majority_at_k(((19, 0), (21, 21)), 0, 20) == pytest.approx(exact, abs=0.03)
@@ -125,22 +125,22 @@ def test_difference_interval_is_antisymmetric(differences: list[float]) -> None:
 
 
 def test_bootstrap_has_nominal_coverage() -> None:
-    """80 items of 4 samples each, whose chances differ: the mean over all items is known."""
-    chance = np.random.default_rng(7)
+    """80 items with 4 samples each and different success rates, whose true mean is known."""
+    rng = np.random.default_rng(7)
     truth, num_covered, num_trials = 0.6, 0, 300
     for _ in range(num_trials):
-        skills = chance.beta(1.2, 0.8, size=80)
-        estimate = mean_estimate((chance.binomial(4, skills) / 4).tolist())
+        skills = rng.beta(1.2, 0.8, size=80)
+        estimate = mean_estimate((rng.binomial(4, skills) / 4).tolist())
         assert estimate is not None
         num_covered += estimate.low <= truth <= estimate.high
     assert 0.91 <= num_covered / num_trials <= 0.98
 
 
 def test_paired_bootstrap_has_nominal_coverage() -> None:
-    chance = np.random.default_rng(11)
+    rng = np.random.default_rng(11)
     truth, num_covered, num_trials = 0.1, 0, 300
     for _ in range(num_trials):
-        differences = chance.choice([-1.0, 0.0, 1.0], p=[0.1, 0.7, 0.2], size=120)
+        differences = rng.choice([-1.0, 0.0, 1.0], p=[0.1, 0.7, 0.2], size=120)
         low, high = mean_difference_interval(differences.tolist())
         num_covered += low <= truth <= high
     assert 0.91 <= num_covered / num_trials <= 0.98

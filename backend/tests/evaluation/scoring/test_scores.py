@@ -17,7 +17,7 @@ def overall(predictions: list[Prediction], **options: Any) -> GroupScores:
     return score(predictions, **{"has_lenient_rules": False} | options).overall
 
 
-def of(estimate: Estimate | None) -> tuple[float, int]:
+def value_and_n(estimate: Estimate | None) -> tuple[float, int]:
     assert estimate is not None
     return estimate.value, estimate.n
 
@@ -25,7 +25,7 @@ def of(estimate: Estimate | None) -> tuple[float, int]:
 def test_accuracy_ignores_unscored_predictions() -> None:
     scores = score(make_predictions("110-?"), has_lenient_rules=False)
     assert scores.primary_score == 0.5
-    assert of(scores.overall.accuracy) == (0.5, 4)
+    assert value_and_n(scores.overall.accuracy) == (0.5, 4)
     assert (scores.overall.num_scored, scores.overall.num_unscored) == (4, 1)
     assert scores.overall.num_no_answer == 1
 
@@ -56,15 +56,15 @@ def test_empty_predictions_have_no_items() -> None:
 def test_lenient_answers_are_counted_separately() -> None:
     lenient = make_prediction("b", is_lenient=True, rule="last-number", is_well_formed=False)
     found = overall([make_prediction("a"), lenient], has_lenient_rules=True)
-    assert of(found.accuracy) == (0.5, 2)
-    assert of(found.lenient_accuracy) == (1.0, 2)
+    assert value_and_n(found.accuracy) == (0.5, 2)
+    assert value_and_n(found.lenient_accuracy) == (1.0, 2)
     assert found.num_lenient == 1
     assert overall([lenient]).lenient_accuracy is None
 
 
 def test_checker_failure_is_counted() -> None:
-    written = make_prediction("b")
-    failed = written.model_copy(update={"judgement": make_prediction("b", "unscored").judgement})
+    prediction = make_prediction("b")
+    failed = prediction.model_copy(update={"judgement": make_prediction("b", "unscored").judgement})
     assert score([make_prediction("a"), failed], has_lenient_rules=False).failures == {"checker": 1}
 
 
@@ -90,8 +90,8 @@ def test_steps_are_counted_by_verdict() -> None:
     ]
     found = overall(predictions)
     assert found.num_steps == 5
-    assert of(found.step_correctness) == (0.75, 4)
-    assert of(found.right_by_wrong_work) == (0.5, 2)
+    assert value_and_n(found.step_correctness) == (0.75, 4)
+    assert value_and_n(found.right_by_wrong_work) == (0.5, 2)
     assert found.reasoning_steps is not None
     assert (found.reasoning_steps.mean, found.reasoning_steps.median) == (pytest.approx(5 / 3), 2)
 
@@ -120,9 +120,9 @@ def test_rules_are_counted() -> None:
 
 
 def test_samples_are_averaged_per_item() -> None:
-    """Three samples of one item and one of another: each item weighs the same."""
+    """One item has three scored samples and the other one; both weigh the same."""
     found = overall(make_predictions(["111", "0??"]))
-    assert of(found.accuracy) == (0.5, 2)
+    assert value_and_n(found.accuracy) == (0.5, 2)
     assert found.accuracy is not None
     assert found.accuracy.method == "bootstrap-by-item"
 
@@ -130,9 +130,9 @@ def test_samples_are_averaged_per_item() -> None:
 def test_pass_at_k_requires_k_samples() -> None:
     found = overall(make_predictions(["1100", "0???"]))
     assert list(found.pass_at) == [1, 2, 4]
-    assert of(found.pass_at[1]) == (0.25, 2)
-    assert of(found.pass_at[2]) == (pytest.approx(1 - 1 / 6), 1)
-    assert of(found.pass_at[4]) == (1.0, 1)
+    assert value_and_n(found.pass_at[1]) == (0.25, 2)
+    assert value_and_n(found.pass_at[2]) == (pytest.approx(1 - 1 / 6), 1)
+    assert value_and_n(found.pass_at[4]) == (1.0, 1)
 
 
 def test_majority_uses_canonical_answers() -> None:
@@ -141,7 +141,7 @@ def test_majority_uses_canonical_answers() -> None:
         make_prediction("a", verdict, sample=sample, answer=answer, canonical=canonical)
         for sample, (verdict, answer, canonical) in enumerate(answers)
     ]
-    assert of(overall(predictions).majority_at[3]) == (1.0, 1)
+    assert value_and_n(overall(predictions).majority_at[3]) == (1.0, 1)
 
 
 def test_lenient_answer_has_no_vote() -> None:
@@ -152,7 +152,7 @@ def test_lenient_answer_has_no_vote() -> None:
             for sample in (1, 2)
         ),
     ]
-    assert of(overall(predictions, has_lenient_rules=True).majority_at[3]) == (1.0, 1)
+    assert value_and_n(overall(predictions, has_lenient_rules=True).majority_at[3]) == (1.0, 1)
 
 
 @st.composite
@@ -172,11 +172,11 @@ def some_predictions(draw: st.DrawFn) -> list[Prediction]:
 
 
 @given(some_predictions(), st.randoms())
-def test_prediction_order_does_not_matter(predictions: list[Prediction], chance: random.Random) -> None:
+def test_prediction_order_does_not_matter(predictions: list[Prediction], rng: random.Random) -> None:
     shuffled = predictions.copy()
-    chance.shuffle(shuffled)
-    both = [score(order, has_lenient_rules=True).to_json() for order in (predictions, shuffled)]
-    assert both[0] == both[1]
+    rng.shuffle(shuffled)
+    scores = [score(order, has_lenient_rules=True).to_json() for order in (predictions, shuffled)]
+    assert scores[0] == scores[1]
 
 
 @given(some_predictions())
