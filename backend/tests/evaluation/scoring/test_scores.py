@@ -31,13 +31,13 @@ def test_accuracy_ignores_unscored_predictions() -> None:
 
 
 def test_single_sample_uses_wilson_interval() -> None:
-    found = overall(make_predictions("1" * 21 + "0" * 29))
-    assert found.accuracy is not None
+    scores = overall(make_predictions("1" * 21 + "0" * 29))
+    assert scores.accuracy is not None
     expected = wilson_share(21, 50)
-    assert (found.accuracy.low, found.accuracy.high) == (expected.low, expected.high)
-    assert found.accuracy.method == "wilson"
-    assert found.pass_at == {}
-    assert found.majority_at == {}
+    assert (scores.accuracy.low, scores.accuracy.high) == (expected.low, expected.high)
+    assert scores.accuracy.method == "wilson"
+    assert scores.pass_at == {}
+    assert scores.majority_at == {}
 
 
 def test_unscored_predictions_have_no_score() -> None:
@@ -55,10 +55,10 @@ def test_empty_predictions_have_no_items() -> None:
 
 def test_lenient_answers_are_counted_separately() -> None:
     lenient = make_prediction("b", is_lenient=True, rule="last-number", is_well_formed=False)
-    found = overall([make_prediction("a"), lenient], has_lenient_rules=True)
-    assert value_and_n(found.accuracy) == (0.5, 2)
-    assert value_and_n(found.lenient_accuracy) == (1.0, 2)
-    assert found.num_lenient == 1
+    scores = overall([make_prediction("a"), lenient], has_lenient_rules=True)
+    assert value_and_n(scores.accuracy) == (0.5, 2)
+    assert value_and_n(scores.lenient_accuracy) == (1.0, 2)
+    assert scores.num_lenient == 1
     assert overall([lenient]).lenient_accuracy is None
 
 
@@ -88,12 +88,12 @@ def test_steps_are_counted_by_verdict() -> None:
         make_prediction("b", steps=("confirmed", "confirmed")),
         make_prediction("c", "wrong", steps=()),
     ]
-    found = overall(predictions)
-    assert found.num_steps == 5
-    assert value_and_n(found.step_correctness) == (0.75, 4)
-    assert value_and_n(found.right_by_wrong_work) == (0.5, 2)
-    assert found.reasoning_steps is not None
-    assert (found.reasoning_steps.mean, found.reasoning_steps.median) == (pytest.approx(5 / 3), 2)
+    scores = overall(predictions)
+    assert scores.num_steps == 5
+    assert value_and_n(scores.step_correctness) == (0.75, 4)
+    assert value_and_n(scores.right_by_wrong_work) == (0.5, 2)
+    assert scores.reasoning_steps is not None
+    assert (scores.reasoning_steps.mean, scores.reasoning_steps.median) == (pytest.approx(5 / 3), 2)
 
 
 def test_unchecked_steps_have_no_correctness() -> None:
@@ -103,11 +103,11 @@ def test_unchecked_steps_have_no_correctness() -> None:
 def test_external_texts_have_no_token_length() -> None:
     counted = make_prediction("a")
     text = Generation(item_id="b", text="<answer>18</answer>", finish="end-of-turn")
-    found = overall([counted, counted.model_copy(update={"item_id": "b", "generation": text})])
-    assert found.reasoning_tokens is not None
-    assert found.reasoning_tokens.n == 1
-    assert found.reasoning_steps is not None
-    assert found.reasoning_steps.n == 2
+    scores = overall([counted, counted.model_copy(update={"item_id": "b", "generation": text})])
+    assert scores.reasoning_tokens is not None
+    assert scores.reasoning_tokens.n == 1
+    assert scores.reasoning_steps is not None
+    assert scores.reasoning_steps.n == 2
 
 
 def test_rules_are_counted() -> None:
@@ -121,18 +121,18 @@ def test_rules_are_counted() -> None:
 
 def test_samples_are_averaged_per_item() -> None:
     """One item has three scored samples and the other one; both weigh the same."""
-    found = overall(make_predictions(["111", "0??"]))
-    assert value_and_n(found.accuracy) == (0.5, 2)
-    assert found.accuracy is not None
-    assert found.accuracy.method == "bootstrap-by-item"
+    scores = overall(make_predictions(["111", "0??"]))
+    assert value_and_n(scores.accuracy) == (0.5, 2)
+    assert scores.accuracy is not None
+    assert scores.accuracy.method == "bootstrap-by-item"
 
 
 def test_pass_at_k_requires_k_samples() -> None:
-    found = overall(make_predictions(["1100", "0???"]))
-    assert list(found.pass_at) == [1, 2, 4]
-    assert value_and_n(found.pass_at[1]) == (0.25, 2)
-    assert value_and_n(found.pass_at[2]) == (pytest.approx(1 - 1 / 6), 1)
-    assert value_and_n(found.pass_at[4]) == (1.0, 1)
+    scores = overall(make_predictions(["1100", "0???"]))
+    assert list(scores.pass_at) == [1, 2, 4]
+    assert value_and_n(scores.pass_at[1]) == (0.25, 2)
+    assert value_and_n(scores.pass_at[2]) == (pytest.approx(1 - 1 / 6), 1)
+    assert value_and_n(scores.pass_at[4]) == (1.0, 1)
 
 
 def test_majority_uses_canonical_answers() -> None:
@@ -181,20 +181,20 @@ def test_prediction_order_does_not_matter(predictions: list[Prediction], rng: ra
 
 @given(some_predictions())
 def test_intervals_contain_their_value(predictions: list[Prediction]) -> None:
-    found = overall(predictions, has_lenient_rules=True)
-    single = [found.accuracy, found.lenient_accuracy, found.format_adherence, found.step_correctness]
-    at_k = [*found.pass_at.values(), *found.majority_at.values()]
-    for estimate in [*single, found.right_by_wrong_work, *at_k]:
+    scores = overall(predictions, has_lenient_rules=True)
+    single = [scores.accuracy, scores.lenient_accuracy, scores.format_adherence, scores.step_correctness]
+    at_k = [*scores.pass_at.values(), *scores.majority_at.values()]
+    for estimate in [*single, scores.right_by_wrong_work, *at_k]:
         assert estimate is None or estimate.low <= estimate.value <= estimate.high
 
 
 @given(some_predictions())
 def test_metrics_at_1_equal_accuracy(predictions: list[Prediction]) -> None:
-    found = overall(predictions)
-    if found.pass_at:
-        assert found.accuracy is not None
-        assert found.pass_at[1].value == pytest.approx(found.accuracy.value)
-        assert found.majority_at[1].value == pytest.approx(found.accuracy.value)
+    scores = overall(predictions)
+    if scores.pass_at:
+        assert scores.accuracy is not None
+        assert scores.pass_at[1].value == pytest.approx(scores.accuracy.value)
+        assert scores.majority_at[1].value == pytest.approx(scores.accuracy.value)
 
 
 @given(some_predictions())
