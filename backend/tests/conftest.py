@@ -3,6 +3,7 @@
 import gc
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -66,6 +67,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
     The variables are read when JAX is imported. The workers of pytest-xdist inherit them.
     """
+    # A shell without job control ignores SIGINT in background commands, and children inherit that.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if COMPILED_PROGRAMS in os.environ:
         return
     config.stash[_made] = Path(tempfile.mkdtemp(prefix="tunix-rt-programs-"))
