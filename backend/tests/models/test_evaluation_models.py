@@ -20,7 +20,8 @@ def test_run_is_found_by_id_or_path(settings: Settings) -> None:
     run_dir = finished_run(settings.runs_dir / "first")
     for name in ("first", str(run_dir.path), str(run_dir.model)):
         found = find_model(settings, name)
-        assert found.run_dir is not None and found.run_dir.path == run_dir.path
+        assert found.run_dir is not None
+        assert found.run_dir.path == run_dir.path
         assert found.section.name == str(run_dir.model)
         assert found.section.weights == "pretrained"
         assert found.markup == "think"
