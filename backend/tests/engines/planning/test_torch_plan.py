@@ -106,7 +106,7 @@ def test_tpu_kernel_is_rejected() -> None:
 def test_estimate_is_near_measured_memory(step: dict[str, Any]) -> None:
     estimate = estimated_plan(question_of(step))
     if step["recipe"]["training"].get("loss_chunk_tokens", 0) is None:
-        # The number of trained tokens is unknown in advance: the plan counts all, the grid trained two thirds.
+        # The number of trained tokens is unknown in advance: the plan counts all; the grid trained 2/3.
         assert estimate.per_device_bytes > step["peak_allocated_bytes"]
         return
     assert estimate.per_device_bytes / GIB == pytest.approx(step["peak_allocated_bytes"] / GIB, rel=0.10)

@@ -34,11 +34,11 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def _adapted_decoder(directory: Path, lora: LoraSection = LORA, *, is_moved: bool = True) -> Decoder:
-    """A decoder with adapters; `is_moved` gives them random values, so that they change its output."""
+def _adapted_decoder(directory: Path, lora: LoraSection = LORA, *, is_random: bool = True) -> Decoder:
+    """A decoder with adapters; `is_random` gives them random values, so that they change its output."""
     decoder = decoder_of(directory)
     add_adapters(decoder, lora, seed=0)
-    if is_moved:
+    if is_random:
         torch.manual_seed(0)
         for tensor in adapter_tensors(decoder).values():
             tensor.add_(0.1 * torch.randn(tensor.shape))
@@ -68,13 +68,13 @@ def test_only_target_adapters_are_trained(directory: Path) -> None:
 
 
 def test_new_adapters_change_nothing(directory: Path) -> None:
-    assert torch.equal(_hidden(_adapted_decoder(directory, is_moved=False)), _hidden(decoder_of(directory)))
+    assert torch.equal(_hidden(_adapted_decoder(directory, is_random=False)), _hidden(decoder_of(directory)))
 
 
 def test_adapters_depend_on_seed_only(directory: Path) -> None:
-    both = adapter_tensors(_adapted_decoder(directory, is_moved=False))
+    both = adapter_tensors(_adapted_decoder(directory, is_random=False))
     one = adapter_tensors(
-        _adapted_decoder(directory, LORA.model_copy(update={"targets": ("v",)}), is_moved=False)
+        _adapted_decoder(directory, LORA.model_copy(update={"targets": ("v",)}), is_random=False)
     )
 
     other = decoder_of(directory)
@@ -131,7 +131,7 @@ def test_dropout_is_off_in_evaluation(directory: Path) -> None:
     assert torch.equal(_hidden(decoder), without)
 
 
-def test_other_rank_is_rejected(directory: Path, tmp_path: Path) -> None:
+def test_adapters_of_other_rank_are_rejected(directory: Path, tmp_path: Path) -> None:
     other = _adapted_decoder(directory, LORA.model_copy(update={"rank": 8}))
     save_file(adapter_tensors(other), tmp_path / WEIGHTS_FILE)
     write_adapter_config(tmp_path, LORA.model_copy(update={"rank": 8}), base_model="tiny", revision=None)

@@ -63,7 +63,7 @@ def test_bounds_are_segment_starts_and_end() -> None:
 
     assert cu_seqlens[:6].tolist() == [0, 2, 4, 5, 8, 10]
     assert cu_seqlens.dtype == torch.int32
-    assert max_seqlen == 128  # a power of two that covers the longest segment, and at least one kernel tile
+    assert max_seqlen == 128  # a power of two, and at least one kernel tile
 
 
 def test_padding_is_cut_at_longest_example() -> None:

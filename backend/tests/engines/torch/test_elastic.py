@@ -52,17 +52,17 @@ def wait_for_checkpoint(workshop: Workshop, output: str, children: list["subproc
 # Slow: torchrun and two processes that import torch; test_distributed.py covers training with two processes.
 @pytest.mark.slow
 def test_resume_changes_number_of_processes(workshop: Workshop) -> None:
-    workshop.train("alone")
+    workshop.train("single")
     workshop.train("changing", "training.num_steps=4")
     result = run_torchrun(workshop, "changing", "--resume", "--set", "training.num_steps=8")
     assert result.returncode == 0, result.stderr
     assert "data 1 x fsdp 2 x tensor 1" in (workshop.root / "changing" / "log.txt").read_text()
     workshop.train("changing", resume_from="latest")
-    alone, changing = workshop.metrics("alone"), workshop.metrics("changing")
-    assert [line["step"] for line in changing] == [line["step"] for line in alone]
+    single, changing = workshop.metrics("single"), workshop.metrics("changing")
+    assert [line["step"] for line in changing] == [line["step"] for line in single]
     for key in ("loss", "validation_loss"):
         losses = [line[key] for line in changing if key in line]
-        assert losses == pytest.approx([line[key] for line in alone if key in line], abs=1e-4)
+        assert losses == pytest.approx([line[key] for line in single if key in line], abs=1e-4)
     assert workshop.manifest("changing-process-1")["status"] == "succeeded"
     assert not (workshop.root / "changing-process-1" / "model").exists()
 

@@ -164,7 +164,7 @@ def test_bfloat16_second_moments_forget_large_gradients() -> None:
 
 
 def test_stochastic_rounding_keeps_small_updates() -> None:
-    moved = {}
+    change = {}
     for is_random in (True, False):
         parameter = nn.Parameter(torch.ones(100, 100, dtype=torch.bfloat16))
         optimizer = AdamW([TrainedWeight("up", parameter, parameter.data)], AdamWSettings(), torch.float32)
@@ -172,6 +172,6 @@ def test_stochastic_rounding_keeps_small_updates() -> None:
             noise = generator(CPU, 1, step) if is_random else None
             update = make_update(step, learning_rate=1e-4, weight_noise=noise)
             optimizer.update([torch.ones(100, 100)], update)
-        moved[is_random] = 1 - parameter.float().mean().item()
-    assert moved[True] == pytest.approx(1e-3, rel=0.1)
-    assert moved[False] == 0
+        change[is_random] = 1 - parameter.float().mean().item()
+    assert change[True] == pytest.approx(1e-3, rel=0.1)
+    assert change[False] == 0

@@ -33,7 +33,7 @@ def test_rows_are_partitioned() -> None:
     np.testing.assert_array_equal(np.stack(parts, axis=1).reshape(batch.tokens.shape), batch.tokens)
 
 
-def test_only_first_process_is_first() -> None:
+def test_process_0_is_first() -> None:
     assert [Layout(process_id, 2).is_first for process_id in range(2)] == [True, False]
 
 

@@ -161,8 +161,8 @@ def test_small_updates_accumulate_in_master_weights() -> None:
     before = copied(step.stored_weights())
     train(step, 5)
     name = "model.layers.0.mlp.up_proj.weight"
-    moved = (step.stored_weights()[name] - before[name]).abs()
-    assert 2e-6 < float(moved.mean()) < 6e-6
+    change = (step.stored_weights()[name] - before[name]).abs()
+    assert 2e-6 < float(change.mean()) < 6e-6
     assert step.stored_weights()[name].dtype == torch.float32
 
 
