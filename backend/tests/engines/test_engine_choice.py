@@ -8,6 +8,7 @@ import pytest
 
 from tunix_rt.base.errors import MissingExtraError
 from tunix_rt.engines.select import EXTRAS, Machine, choose_engine, this_machine
+from tunix_rt.engines.types import DeviceName
 
 ROOT = Path(__file__).parents[3]
 LAPTOP = Machine(
@@ -32,22 +33,22 @@ def test_gpu_without_jax_plugin_uses_torch() -> None:
     )
 
 
-def test_gpu_with_jax_plugin_uses_jax() -> None:
-    assert choose_engine("auto", "gpu", replace(WITH_GPU, has_jax_cuda=True)).name == "jax"
-
-
 def test_unusable_gpu_is_reported() -> None:
     choice = choose_engine("auto", "auto", replace(WITH_GPU, torch_cuda=None))
     assert "neither JAX nor torch is built for it" in choice.reason
 
 
-@pytest.mark.parametrize("machine", [LAPTOP, WITH_GPU])
-def test_cpu_uses_jax(machine: Machine) -> None:
-    assert choose_engine("auto", "cpu", machine).name == "jax"
-
-
-def test_tpu_uses_jax() -> None:
-    assert choose_engine("auto", "auto", replace(WITH_GPU, has_tpu=True)).name == "jax"
+@pytest.mark.parametrize(
+    ("device", "machine"),
+    [
+        pytest.param("cpu", LAPTOP, id="cpu"),
+        pytest.param("cpu", WITH_GPU, id="cpu-beside-gpu"),
+        pytest.param("gpu", replace(WITH_GPU, has_jax_cuda=True), id="gpu-with-plugin"),
+        pytest.param("auto", replace(WITH_GPU, has_tpu=True), id="tpu"),
+    ],
+)
+def test_auto_prefers_jax(device: DeviceName, machine: Machine) -> None:
+    assert choose_engine("auto", device, machine).name == "jax"
 
 
 def test_resumed_run_keeps_its_engine() -> None:

@@ -37,26 +37,18 @@ def test_process_0_is_first() -> None:
     assert [Layout(process_id, 2).is_first for process_id in range(2)] == [True, False]
 
 
-def test_tensor_sharding_is_rejected() -> None:
-    with pytest.raises(InvalidInputError, match=r"sharding.tensor 2.*--engine jax"):
-        layout_for({"fsdp": 1, "tensor": 2}, TWO)
-
-
-def test_quantized_sharding_is_rejected() -> None:
-    with pytest.raises(InvalidInputError, match=r"quantised weights.*sharding.data to auto"):
-        layout_for({}, TWO, mode="qlora")
-
-
-def test_oversized_mesh_is_rejected() -> None:
-    with pytest.raises(InvalidInputError, match="cannot be built from 1 device"):
-        layout_for({"fsdp": 2})
-
-
-def test_indivisible_rows_are_rejected() -> None:
-    with pytest.raises(InvalidInputError, match="cannot be split over 2 devices"):
-        layout_for({}, TWO, batch_size=3)
-
-
-def test_idle_process_is_rejected() -> None:
-    with pytest.raises(InvalidInputError, match="uses 1 of 2 processes"):
-        layout_for({"fsdp": 1}, TWO)
+@pytest.mark.parametrize(
+    ("sharding", "processes", "training", "message"),
+    [
+        pytest.param({"fsdp": 1, "tensor": 2}, TWO, {}, r"sharding.tensor 2.*--engine jax", id="tensor"),
+        pytest.param({}, TWO, {"mode": "qlora"}, r"quantised weights.*sharding.data to auto", id="qlora"),
+        pytest.param({"fsdp": 2}, None, {}, "cannot be built from 1 device", id="oversized-mesh"),
+        pytest.param({}, TWO, {"batch_size": 3}, "cannot be split over 2 devices", id="indivisible-rows"),
+        pytest.param({"fsdp": 1}, TWO, {}, "uses 1 of 2 processes", id="idle-process"),
+    ],
+)
+def test_unsupported_layout_is_rejected(
+    sharding: dict[str, Any], processes: ProcessGroup | None, training: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        layout_for(sharding, processes, **training)
