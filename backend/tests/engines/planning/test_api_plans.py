@@ -1,4 +1,4 @@
-"""Plans over HTTP: targets, recipes and their settings, and whether a run would fit."""
+"""Planning over HTTP: targets, recipes, recipe settings and plans."""
 
 from typing import Any
 
@@ -9,21 +9,21 @@ from support.submitting import SMALL_RECIPE, build_demo
 
 from tunix_rt.base.home import Home
 
-# No rows are kept: one database is enough.
+# Plans are not stored, so one database is enough.
 pytestmark = pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
 
 TOO_LARGE: dict[str, Any] = {"recipe": "lora_gemma_2b", "target": "t4", "dataset": "demo-v1",
              "overrides": ["training.batch_size=512", "training.remat=none", "eval={}"]}  # fmt: skip
 
 
-def planned(client: TestClient, **values: Any) -> dict[str, Any]:
-    answer = client.post("/api/tunix/plans", json={"recipe": SMALL_RECIPE, "device": "cpu"} | values)
-    assert answer.status_code == 200, answer.text
-    preview: dict[str, Any] = answer.json()
+def request_plan(client: TestClient, **values: Any) -> dict[str, Any]:
+    response = client.post("/api/tunix/plans", json={"recipe": SMALL_RECIPE, "device": "cpu"} | values)
+    assert response.status_code == 200, response.text
+    preview: dict[str, Any] = response.json()
     return preview
 
 
-def test_targets_begin_with_this_machine_and_say_their_memory(client: TestClient) -> None:
+def test_targets_start_with_this_machine(client: TestClient) -> None:
     targets = client.get("/api/tunix/targets").json()["data"]
     assert [target["name"] for target in targets[:2]] == ["local", "cpu"]
     assert [target["is_here"] for target in targets[:3]] == [True, True, False]
@@ -31,9 +31,9 @@ def test_targets_begin_with_this_machine_and_say_their_memory(client: TestClient
     assert (v5e["platform"], v5e["num_devices"], v5e["memory_bytes"]) == ("tpu", 8, int(15.75 * 1024**3))
 
 
-def test_a_plan_has_memory_time_and_the_resolved_recipe(client: TestClient, store: Home) -> None:
+def test_plan_has_memory_time_and_recipe(client: TestClient, store: Home) -> None:
     build_demo(store.settings)
-    preview = planned(client, overrides=["training.num_steps=4"], session_seconds=60)
+    preview = request_plan(client, overrides=["training.num_steps=4"], session_seconds=60)
     assert preview["plan"]["fits"] is True
     assert preview["plan"]["num_steps"] == 4
     assert preview["plan"]["fits_session"] is True
@@ -44,28 +44,30 @@ def test_a_plan_has_memory_time_and_the_resolved_recipe(client: TestClient, stor
     assert client.get("/api/tunix/runs").json()["data"] == []
 
 
-def test_what_does_not_fit_is_answered_with_changes_that_make_it_fit(client: TestClient, store: Home) -> None:
+def test_suggested_change_makes_plan_fit(client: TestClient, store: Home) -> None:
     build_demo(store.settings)
-    plan = planned(client, **TOO_LARGE)["plan"]
+    plan = request_plan(client, **TOO_LARGE)["plan"]
     assert plan["fits"] is False
     changes = plan["fixes"][0]["change"].removeprefix("--set ").split(" --set ")
-    fixed = planned(client, **TOO_LARGE | {"overrides": _with(TOO_LARGE["overrides"], changes)})["plan"]
+    fixed = request_plan(
+        client, **TOO_LARGE | {"overrides": replace_overrides(TOO_LARGE["overrides"], changes)}
+    )["plan"]
     assert fixed["fits"] is True
 
 
-def _with(overrides: list[str], changes: list[str]) -> list[str]:
-    """The overrides with some of them replaced: a key is set once."""
+def replace_overrides(overrides: list[str], changes: list[str]) -> list[str]:
+    """Apply changes to the overrides: each key is set once, and the last value wins."""
     return list({change.partition("=")[0]: change for change in [*overrides, *changes]}.values())
 
 
-def test_without_a_dataset_memory_is_planned_and_time_is_not(client: TestClient) -> None:
+def test_plan_without_dataset_omits_time(client: TestClient) -> None:
     recipe = SMALL_RECIPE | {"data": {"row_length": 64}, "training": {"num_epochs": 1, "batch_size": 2}}
-    plan = planned(client, recipe=recipe)["plan"]
+    plan = request_plan(client, recipe=recipe)["plan"]
     assert plan["per_device_bytes"] > 0
     assert "total_seconds" not in plan
 
 
-def test_what_cannot_be_planned_is_refused_with_the_next_step(client: TestClient, store: Home) -> None:
+def test_invalid_plan_names_next_step(client: TestClient, store: Home) -> None:
     build_demo(store.settings)
     cases: list[tuple[dict[str, Any], int, str]] = [
         ({"recipe": "smoke_tinny"}, 404, "smoke_tiny"),
@@ -75,13 +77,14 @@ def test_what_cannot_be_planned_is_refused_with_the_next_step(client: TestClient
         ({"overrides": ["model.name=/etc"]}, 422, "not a hub id"),
         ({"session_seconds": 0}, 422, "session_seconds"),
     ]
-    for values, status, said in cases:
+    for values, status, expected in cases:
         body = {"recipe": SMALL_RECIPE} | values
         error = error_of(client.post("/api/tunix/plans", json=body), status)
-        assert said in error["detail"] + error["next_step"]
+        assert expected in error["detail"] + error["next_step"]
 
 
-def test_a_recipe_is_shown_as_it_was_written_and_with_every_value(client: TestClient, store: Home) -> None:
+def test_recipe_has_source_and_all_values(client: TestClient, store: Home) -> None:
+    """A user recipe is not marked as shipped; a misspelt name suggests the nearest one."""
     shown = client.get("/api/tunix/recipes/smoke_tiny").json()
     assert shown["is_shipped"] is True
     assert "training:" in shown["yaml"]
@@ -93,7 +96,7 @@ def test_a_recipe_is_shown_as_it_was_written_and_with_every_value(client: TestCl
     assert "smoke_tiny" in error["next_step"]
 
 
-def test_every_setting_is_listed_once_with_what_it_means(client: TestClient) -> None:
+def test_recipe_settings_are_unique_and_described(client: TestClient) -> None:
     settings = client.get("/api/tunix/recipe-settings").json()["data"]
     keys = [setting["key"] for setting in settings]
     assert len(keys) == len(set(keys))

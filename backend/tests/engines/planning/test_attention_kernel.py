@@ -1,3 +1,5 @@
+"""The attention kernel of the JAX engine, and the reason for it."""
+
 from dataclasses import replace
 
 import pytest
@@ -28,7 +30,7 @@ GPU = Setting(_architecture(256), "gpu", 512, "bfloat16", compute_capability=HOP
 TPU = Setting(_architecture(256, softcap=50.0), "tpu", 512, "bfloat16")
 
 
-def test_auto_takes_the_fused_kernel_of_the_device() -> None:
+def test_auto_uses_fused_kernel_of_device() -> None:
     assert resolve_kernel("auto", GPU).kernel == "cudnn"
     assert resolve_kernel("auto", TPU).kernel == "splash"
     assert resolve_kernel("auto", replace(GPU, platform="cpu")) == KernelChoice(
@@ -51,24 +53,25 @@ def test_auto_takes_the_fused_kernel_of_the_device() -> None:
         (replace(TPU, architecture=_architecture(256, 4), num_tensor_shards=8), "4 key heads .* 8 devices"),
     ],
 )
-def test_auto_falls_back_to_dense_and_says_why(setting: Setting, reason: str) -> None:
+def test_unsupported_setting_falls_back_to_dense(setting: Setting, reason: str) -> None:
+    """An explicit request for the fused kernel fails for the same reason."""
     choice = resolve_kernel("auto", setting)
     assert choice.kernel == "dense"
-    with pytest.raises(InvalidInputError, match=reason) as refusal:
+    with pytest.raises(InvalidInputError, match=reason) as error:
         resolve_kernel("cudnn" if setting.platform == "gpu" else "splash", setting)
-    assert choice.reason in refusal.value.detail.replace("training.attention ", "")
+    assert choice.reason in error.value.detail.replace("training.attention ", "")
 
 
-def test_one_key_head_can_be_shared_by_any_number_of_devices() -> None:
+def test_single_key_head_allows_tensor_sharding() -> None:
     assert resolve_kernel("auto", replace(TPU, num_tensor_shards=8)).kernel == "splash"
 
 
 @pytest.mark.parametrize(("kernel", "setting"), [("cudnn", TPU), ("splash", GPU)])
-def test_a_kernel_of_another_device_is_refused(kernel: str, setting: Setting) -> None:
+def test_kernel_of_other_device_is_rejected(kernel: str, setting: Setting) -> None:
     with pytest.raises(InvalidInputError, match=f"{kernel} cannot be used: it runs on"):
         resolve_kernel(kernel, setting)  # type: ignore[arg-type]
 
 
-def test_a_kernel_that_the_recipe_names_is_taken_where_it_can_serve() -> None:
+def test_explicit_kernel_is_used() -> None:
     assert resolve_kernel("dense", GPU) == KernelChoice("dense", "the recipe asks for it")
     assert resolve_kernel("cudnn", GPU) == KernelChoice("cudnn", "the recipe asks for it")

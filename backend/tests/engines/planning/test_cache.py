@@ -33,7 +33,7 @@ STEP = CompiledStep(
 )
 
 
-def request_of(**keys: object) -> CompileRequest:
+def make_request(**keys: object) -> CompileRequest:
     recipe = make_recipe("tiny-gemma", **keys)
     config = dict(resolve_model(recipe.model, needs_weights=False).config)
     return CompileRequest(
@@ -42,9 +42,9 @@ def request_of(**keys: object) -> CompileRequest:
 
 
 def test_cached_step_is_returned(tmp_path: Path) -> None:
-    assert cached_step(tmp_path, request_of()) is None
-    cache_step(tmp_path, request_of(), STEP)
-    assert cached_step(tmp_path, request_of()) == STEP
+    assert cached_step(tmp_path, make_request()) is None
+    cache_step(tmp_path, make_request(), STEP)
+    assert cached_step(tmp_path, make_request()) == STEP
 
 
 @pytest.mark.parametrize(
@@ -62,11 +62,9 @@ def test_cached_step_is_returned(tmp_path: Path) -> None:
         ("sharding.tensor", 2, False),
     ],
 )
-def test_only_keys_of_the_step_invalidate_the_cache(
-    tmp_path: Path, key: str, value: object, is_same: bool
-) -> None:
-    cache_step(tmp_path, request_of(), STEP)
-    assert (cached_step(tmp_path, request_of(**{key: value})) is not None) == is_same
+def test_only_step_keys_invalidate_cache(tmp_path: Path, key: str, value: object, is_same: bool) -> None:
+    cache_step(tmp_path, make_request(), STEP)
+    assert (cached_step(tmp_path, make_request(**{key: value})) is not None) == is_same
 
 
 @pytest.mark.parametrize(
@@ -83,7 +81,7 @@ def test_code_hash_covers_nested_files(tmp_path: Path, file: str) -> None:
     assert code_hash(tmp_path) != before
 
 
-def test_code_hash_tells_moved_files_apart(tmp_path: Path) -> None:
+def test_code_hash_changes_with_moved_files(tmp_path: Path) -> None:
     for directory, content in (("jax/model", "a = 1"), ("jax/training", "a = 2")):
         (tmp_path / directory).mkdir(parents=True)
         (tmp_path / directory / "step.py").write_text(content)
@@ -93,25 +91,25 @@ def test_code_hash_tells_moved_files_apart(tmp_path: Path) -> None:
     assert code_hash(tmp_path) != before
 
 
-def test_a_damaged_cache_file_is_ignored(tmp_path: Path) -> None:
-    cache_step(tmp_path, request_of(), STEP)
+def test_damaged_cache_file_is_ignored(tmp_path: Path) -> None:
+    cache_step(tmp_path, make_request(), STEP)
     [file] = tmp_path.iterdir()
     file.write_text('{"fits": tr')
-    assert cached_step(tmp_path, request_of()) is None
+    assert cached_step(tmp_path, make_request()) is None
 
 
 def test_verified_fixes_have_compiled_figures(tmp_path: Path) -> None:
     settings, small = Settings(home=tmp_path), replace(find_target("cpu"), memory_bytes=11_000_000)
-    asked = request_of(**{"training.donate_buffers": False, "data.row_length": 64})
-    architecture = resolve_model(asked.recipe.model, needs_weights=False).architecture
-    cache_step(settings.plans_dir, asked, STEP.model_copy(update={"total_bytes": 20_000_000}))
-    kept, *dropped = find_fixes(PlanQuestion(asked.recipe, architecture, small, Workload()))
+    original = make_request(**{"training.donate_buffers": False, "data.row_length": 64})
+    architecture = resolve_model(original.recipe.model, needs_weights=False).architecture
+    cache_step(settings.plans_dir, original, STEP.model_copy(update={"total_bytes": 20_000_000}))
+    kept, *dropped = find_fixes(PlanQuestion(original.recipe, architecture, small, Workload()))
     for fixed, total_bytes in [(kept, 10_000_000), *((fixed, 12_000_000) for fixed in dropped)]:
-        request = asked.model_copy(update={"recipe": fixed.recipe})
+        request = original.model_copy(update={"recipe": fixed.recipe})
         cache_step(settings.plans_dir, request, STEP.model_copy(update={"total_bytes": total_bytes}))
 
     options = PlanOptions(verifies_fixes=True)
-    plan = plan_recipe(settings, asked.recipe, small, options, PlanProgress())
+    plan = plan_recipe(settings, original.recipe, small, options, PlanProgress())
 
     assert dropped
     assert [(fix.change, fix.source, fix.per_device_bytes) for fix in plan.fixes] == [

@@ -1,4 +1,4 @@
-"""What compilers are told about devices that are not there."""
+"""Device descriptions that let compilers target hardware this machine lacks."""
 
 import pytest
 
@@ -9,7 +9,7 @@ GPUS = [target for target in TARGETS.values() if target.platform == "gpu"]
 
 
 @pytest.mark.parametrize("target", GPUS, ids=lambda target: target.name)
-def test_every_gpu_is_described_by_its_parts(target: Target) -> None:
+def test_gpu_description_has_its_specs(target: Target) -> None:
     request = topology_request(target)
     assert request is not None
     assert request.platform == "cuda"
@@ -19,7 +19,7 @@ def test_every_gpu_is_described_by_its_parts(target: Target) -> None:
     assert f"device_memory_size: {target.memory_bytes}" in config
 
 
-def test_a_tpu_slice_is_described_by_its_name() -> None:
+def test_tpu_description_has_topology_name() -> None:
     request = topology_request(find_target("v5e-8"))
     assert request is not None
     assert (request.platform, request.name) == ("tpu", "v5e:2x4")

@@ -1,4 +1,4 @@
-"""Suggested changes are recipes of their own: valid, fitting, minimal and ranked."""
+"""Suggested changes give valid recipes that fit; they are minimal and ranked."""
 
 import shlex
 from pathlib import Path
@@ -29,7 +29,7 @@ def fixes_of(recipe: Recipe, target: str, workload: Workload = Workload()) -> li
     ("recipe", "target"),
     [(make_recipe(**SEED_KEYS), "v5e-8"), (LARGE, "v5e-1"), (LARGE, "rtx4090"), (make_recipe(), "t4")],
 )
-def test_every_suggestion_can_be_typed_and_then_fits(recipe: Recipe, target: str, tmp_path: Path) -> None:
+def test_suggestions_parse_and_fit(recipe: Recipe, target: str, tmp_path: Path) -> None:
     file = tmp_path / "recipe.json"
     file.write_text(recipe.model_dump_json(), encoding="utf-8")
     fixes = fixes_of(recipe, target)
@@ -44,17 +44,19 @@ def test_every_suggestion_can_be_typed_and_then_fits(recipe: Recipe, target: str
         assert fixed.fix.per_device_bytes <= find_target(target).memory_bytes
 
 
-def test_suggestions_come_in_the_order_of_what_they_do_to_the_training() -> None:
+def test_suggestions_are_ranked() -> None:
+    """Changes that affect training less come first."""
     ranks = [fixed.rank for fixed in fixes_of(LARGE, "v5e-1")]
     assert ranks == sorted(ranks)
 
 
-def test_where_there_are_many_ways_none_contains_another() -> None:
+def test_no_suggestion_contains_another() -> None:
     kinds = [fixed.kinds for fixed in fixes_of(make_recipe(**SEED_KEYS), "v5e-8")]
     assert not any(a < b for a in kinds for b in kinds)
 
 
-def test_rows_are_shortened_only_when_every_example_still_fits() -> None:
+def test_row_length_covers_longest_example() -> None:
+    """Rows are shortened only if the longest example is known."""
     target = find_target("v5e-1")
     unknown = possible_changes(LARGE, target, Workload())
     assert "row length" not in {change.kind for change in unknown}
@@ -66,19 +68,19 @@ def test_rows_are_shortened_only_when_every_example_still_fits() -> None:
     assert known.values == {"data.row_length": 768}
 
 
-def test_a_change_to_bfloat16_weights_keeps_small_updates_alive() -> None:
+def test_bfloat16_weights_use_stochastic_rounding() -> None:
     changes = {change.kind: change for change in possible_changes(LARGE, find_target("t4"), Workload())}
     changed = changed_recipe(LARGE, changes["weights"].values)
     assert changed.training.precision.stochastic_rounding
 
 
-def test_a_recipe_that_has_it_all_is_offered_nothing_twice() -> None:
+def test_applied_changes_are_not_suggested() -> None:
     recipe = make_recipe(**{"training.mode": "qlora", "training.precision.weights": "bfloat16"})
     kinds = {change.kind for change in possible_changes(recipe, find_target("h200"), Workload())}
     assert not kinds & {"donation", "remat", "lora", "qlora", "weights", "devices"}
 
 
-def test_quantising_in_blocks_that_no_matrix_has_is_refused_with_the_size_that_works() -> None:
+def test_invalid_block_size_suggests_valid_one() -> None:
     recipe = make_recipe("tiny-gemma", **{"model.weights": "random", "training.mode": "qlora"})
     architecture = resolve_model(recipe.model, needs_weights=False).architecture
     with pytest.raises(InvalidInputError, match=r"block_size 64 .* 96 inputs of .*Set it to 32"):

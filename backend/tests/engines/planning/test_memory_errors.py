@@ -1,4 +1,4 @@
-"""Out of memory is explained against the plan, with the flag that helps."""
+"""Out-of-memory errors cite the plan and the flag that helps."""
 
 import pytest
 from support.recipes import make_recipe
@@ -22,7 +22,7 @@ def make_plan(**changes: object) -> Plan:
     return estimated_plan(question("h200")).model_copy(update=changes)
 
 
-def test_running_out_of_memory_is_explained_against_the_plan() -> None:
+def test_out_of_memory_error_cites_plan() -> None:
     plan = make_plan(per_device_bytes=2 * 2**30, limit_bytes=3 * 2**30)
     error = out_of_memory_error(plan, RECIPE, EXHAUSTED, saved_steps=[4, 8])
     assert error.exit_code == 5
@@ -33,20 +33,22 @@ def test_running_out_of_memory_is_explained_against_the_plan() -> None:
     assert "--force" in error.next_step
 
 
-@pytest.mark.parametrize(("parts", "finer"), [(1, 2), (2, 3), (4, 6), (6, 12)])
-def test_the_same_batch_in_smaller_parts_is_advised_with_its_flag(parts: int, finer: int) -> None:
-    recipe = make_recipe(**{"training.batch_size": 12, "training.gradient_accumulation_steps": parts})
+@pytest.mark.parametrize(("num_micro_batches", "suggested"), [(1, 2), (2, 3), (4, 6), (6, 12)])
+def test_suggests_smaller_micro_batches(num_micro_batches: int, suggested: int) -> None:
+    recipe = make_recipe(
+        **{"training.batch_size": 12, "training.gradient_accumulation_steps": num_micro_batches}
+    )
     error = out_of_memory_error(make_plan(), recipe, EXHAUSTED, saved_steps=[])
-    assert f"--resume --set training.gradient_accumulation_steps={finer}:" in error.next_step
+    assert f"--resume --set training.gradient_accumulation_steps={suggested}:" in error.next_step
 
 
-def test_a_batch_in_parts_of_one_row_cannot_be_divided_further() -> None:
+def test_single_rows_are_not_split() -> None:
     recipe = make_recipe(**{"training.batch_size": 12, "training.gradient_accumulation_steps": 12})
     error = out_of_memory_error(make_plan(), recipe, EXHAUSTED, saved_steps=[])
     assert "gradient_accumulation_steps" not in error.next_step
 
 
-def test_what_does_not_fit_comes_with_changes_that_do() -> None:
+def test_oversized_plan_suggests_fitting_change() -> None:
     plan = with_advice(estimated_plan(question("t4")), question("t4"))
     assert not plan.fits
     assert plan.fixes

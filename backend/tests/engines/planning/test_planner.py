@@ -1,4 +1,4 @@
-"""A plan is complete, adds up, explains itself and never needs JAX."""
+"""Plans are complete, add up, explain themselves and need no accelerator library."""
 
 import subprocess
 import sys
@@ -23,7 +23,8 @@ def fast_plan(recipe: Recipe, target: str, session_seconds: float | None = None)
 SEED = make_recipe(**SEED_KEYS)
 
 
-def test_the_seeds_step_needs_28_gib_of_a_chip_and_the_plan_says_why() -> None:
+def test_oversized_plan_explains_its_memory() -> None:
+    """The seed recipe needs 28 GiB on a chip of 15.75 GiB."""
     plan = fast_plan(SEED, "v5e-8")
     assert not plan.fits
     assert plan.per_device_bytes == pytest.approx(28.0 * GIB, rel=0.05)
@@ -41,32 +42,32 @@ def test_components_add_up_on_every_target(target: str, mode: str) -> None:
     assert plan.step_seconds > 0
 
 
-def test_a_plan_that_does_not_fit_offers_three_changes_that_do_cheapest_first() -> None:
+def test_oversized_plan_suggests_fitting_changes() -> None:
     plan = fast_plan(SEED, "v5e-8")
     assert len(plan.fixes) >= 3
     assert all(fix.per_device_bytes <= plan.limit_bytes for fix in plan.fixes)
     assert all(fix.change.startswith("--set ") and fix.cost for fix in plan.fixes)
 
 
-def test_a_plan_that_fits_offers_nothing() -> None:
+def test_fitting_plan_suggests_nothing() -> None:
     assert fast_plan(make_recipe(), "h200").fixes == ()
 
 
-def test_total_time_is_steps_times_step_and_is_held_against_the_session() -> None:
+def test_total_time_is_compared_with_session() -> None:
     plan = fast_plan(make_recipe(), "v5e-8", session_seconds=1.0)
     assert plan.total_seconds == pytest.approx(100 * plan.step_seconds)
     assert plan.fits_session is False
     assert fast_plan(make_recipe(), "v5e-8", session_seconds=1e9).fits_session is True
 
 
-def test_epochs_of_an_unknown_dataset_have_no_total_and_the_plan_says_so() -> None:
+def test_unknown_dataset_has_no_total_time() -> None:
     recipe = make_recipe(**{"training.num_steps": None, "training.num_epochs": 2})
     plan = fast_plan(recipe, "v5e-8")
     assert plan.total_seconds is None
     assert any("--dataset" in assumption for assumption in plan.assumptions)
 
 
-def test_epochs_of_a_dataset_are_counted_as_training_batches_them() -> None:
+def test_dataset_epochs_become_steps() -> None:
     recipe = make_recipe(
         "tiny-gemma",
         **{
@@ -82,7 +83,7 @@ def test_epochs_of_a_dataset_are_counted_as_training_batches_them() -> None:
     assert any("batches per epoch" in assumption for assumption in plan.assumptions)
 
 
-def test_a_tokenizer_that_is_not_here_is_an_assumption_not_a_download() -> None:
+def test_missing_tokenizer_is_an_assumption() -> None:
     recipe = make_recipe(
         **{"data.dataset": "dev-reasoning-v2", "training.num_steps": None, "training.num_epochs": 1}
     )
@@ -91,12 +92,12 @@ def test_a_tokenizer_that_is_not_here_is_an_assumption_not_a_download() -> None:
     assert any("tokenizer is not on this machine" in assumption for assumption in plan.assumptions)
 
 
-def test_a_batch_that_the_devices_cannot_share_is_refused() -> None:
+def test_indivisible_batch_size_is_rejected() -> None:
     with pytest.raises(InvalidInputError, match="batch_size 6"):
         fast_plan(make_recipe(**{"training.batch_size": 6}), "v5e-8")
 
 
-def test_a_card_without_bfloat16_is_said_to_be_slow() -> None:
+def test_card_without_bfloat16_gets_note() -> None:
     plan = fast_plan(make_recipe(**{"training.mode": "lora"}), "t4")
     assert any("no bfloat16" in note for note in plan.notes)
 

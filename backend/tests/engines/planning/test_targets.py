@@ -1,4 +1,4 @@
-"""Targets and meshes: what a plan is for."""
+"""Targets of a plan, and the meshes that they allow."""
 
 import pytest
 from support.recipes import make_recipe
@@ -11,18 +11,18 @@ from tunix_rt.recipes.types import ShardingSection
 
 
 @pytest.mark.parametrize("target", TARGETS.values(), ids=lambda target: target.name)
-def test_every_figure_of_a_target_is_positive_and_has_a_source(target) -> None:
+def test_target_figures_are_positive_and_sourced(target) -> None:
     assert min(target.memory_bytes, target.peak_flops, target.bytes_per_s, target.num_devices) > 0
     assert (target.link_bytes_per_s > 0) == (target.num_devices > 1)
     assert target.memory_source
     assert target.speed_source
 
 
-def test_a_v5e_chip_has_what_the_compiler_grants_it() -> None:
+def test_v5e_memory_is_the_compiler_limit() -> None:
     assert find_target("v5e-8").memory_bytes == 15.75 * GIB
 
 
-def test_a_misspelt_target_names_the_near_one() -> None:
+def test_misspelt_target_suggests_nearest() -> None:
     with pytest.raises(InvalidInputError, match="v5e-8"):
         find_target("v5e8")
 
@@ -36,12 +36,12 @@ def test_a_misspelt_target_names_the_near_one() -> None:
         ("NVIDIA A100-SXM4-80GB", "a100"),
     ],
 )
-def test_a_device_is_recognised_by_what_jax_calls_it(kind: str, name: str | None) -> None:
+def test_device_kind_maps_to_target(kind: str, name: str | None) -> None:
     target = target_of_device_kind(kind)
     assert (target.name if target else None) == name
 
 
-def test_this_machine_is_a_target_with_the_memory_it_has() -> None:
+def test_cpu_target_has_local_memory() -> None:
     target = find_target("cpu")
     assert (target.platform, target.num_devices) == ("cpu", 1)
     assert 0.1 * GIB < target.memory_bytes < 100_000 * GIB
@@ -56,17 +56,17 @@ def test_this_machine_is_a_target_with_the_memory_it_has() -> None:
         (ShardingSection(fsdp=1), 8, MeshShape(1, 1, 1)),
     ],
 )
-def test_the_auto_axis_takes_what_the_others_leave(section, num_devices, shape) -> None:
+def test_auto_axis_takes_remaining_devices(section, num_devices, shape) -> None:
     assert mesh_shape(section, num_devices) == shape
 
 
 @pytest.mark.parametrize("section", [ShardingSection(tensor=3), ShardingSection(data=16, fsdp=1)])
-def test_axes_that_do_not_go_into_the_devices_are_refused(section) -> None:
+def test_indivisible_axes_are_rejected(section) -> None:
     with pytest.raises(InvalidInputError, match="8 devices"):
         mesh_shape(section, 8)
 
 
-def test_rows_and_heads_that_cannot_be_shared_evenly_are_refused() -> None:
+def test_indivisible_rows_and_heads_are_rejected() -> None:
     recipe = make_recipe(**{"training.batch_size": 12, "training.gradient_accumulation_steps": 3})
     architecture = resolve_model(recipe.model, needs_weights=False).architecture
     with pytest.raises(InvalidInputError, match=r"4 rows .*12 in 3.*multiple of 24"):

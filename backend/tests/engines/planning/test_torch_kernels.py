@@ -1,4 +1,4 @@
-"""Which attention kernel the torch engine takes, and why."""
+"""The attention kernel of the torch engine, and the reason for it."""
 
 import dataclasses
 
@@ -14,19 +14,19 @@ CPU = Setting(PLAIN, "cpu", 512, "bfloat16")
 HOPPER = Setting(PLAIN, "gpu", 512, "bfloat16", (9, 0))
 
 
-def test_a_gpu_computes_the_examples_of_a_packed_row_alone() -> None:
+def test_auto_uses_varlen_on_gpu() -> None:
     assert resolve_torch_kernel("auto", HOPPER, has_flash=False).kernel == "varlen"
     assert resolve_torch_kernel("auto", CPU, has_flash=True).kernel == "sdpa"
 
 
-def test_float32_keeps_flash_attention_away_and_the_reason_says_so() -> None:
+def test_float32_rules_out_flash() -> None:
     choice = resolve_torch_kernel("auto", dataclasses.replace(HOPPER, compute="float32"), has_flash=True)
 
     assert choice.kernel == "sdpa"
     assert "it computes in bfloat16" in choice.reason
 
 
-def test_a_soft_cap_needs_the_package_or_dense_attention() -> None:
+def test_soft_cap_needs_flash_or_dense() -> None:
     capped = dataclasses.replace(HOPPER, architecture=CAPPED)
 
     assert resolve_torch_kernel("auto", capped, has_flash=True).kernel == "flash"
@@ -37,7 +37,7 @@ def test_a_soft_cap_needs_the_package_or_dense_attention() -> None:
         resolve_torch_kernel("cudnn", capped)
 
 
-def test_a_kernel_asked_for_by_name_is_taken_or_refused() -> None:
+def test_explicit_kernel_is_used_or_rejected() -> None:
     assert resolve_torch_kernel("dense", CPU).kernel == "dense"
     assert resolve_torch_kernel("cudnn", HOPPER).kernel == "cudnn"
     with pytest.raises(InvalidInputError, match="NVIDIA GPUs only"):

@@ -1,4 +1,4 @@
-"""Plans for the torch engine: its own component model, the other engine's planner around it."""
+"""Plans of the torch engine: its own memory model inside the shared planner."""
 
 from typing import Any
 
@@ -31,69 +31,71 @@ def plan(target: str = "h200", **training: Any) -> Plan:
 
 
 def test_components_add_up() -> None:
-    made = plan()
-    assert made.per_device_bytes == sum(made.components.values())
-    assert made.source == "estimated"
+    default = plan()
+    assert default.per_device_bytes == sum(default.components.values())
+    assert default.source == "estimated"
 
 
-def test_master_weights_and_moments_are_counted_exactly() -> None:
+def test_master_weights_and_moments_are_exact() -> None:
     components = plan().components
     assert components["weights"] == 4 * NUM_PARAMETERS
     assert components["optimizer_state"] == 8 * NUM_PARAMETERS
     assert components["undonated_copies"] == 0
 
 
-def test_float32_weights_stand_beside_a_copy_that_computes() -> None:
+def test_float32_weights_need_compute_copy() -> None:
     matrices = question().architecture.num_layers * 110_100_480
     with_copy = plan().components["temporaries"]
     without = plan(precision={"compute": "float32"}).components["temporaries"]
     assert with_copy - without >= 2 * matrices * 0.9
 
 
-def test_frozen_matrices_are_held_in_the_format_that_computes() -> None:
+def test_frozen_weights_use_compute_format() -> None:
     assert plan(mode="lora").components["weights"] < 2.6 * NUM_PARAMETERS
     assert plan(mode="qlora", precision=BF16).components["weights"] < 1.2 * NUM_PARAMETERS
 
 
 @pytest.mark.parametrize(("less", "more"), [("block", "dots"), ("dots", "none")])
-def test_keeping_more_for_the_backward_pass_needs_more(less: str, more: str) -> None:
+def test_less_remat_needs_more_memory(less: str, more: str) -> None:
     sizes = [plan(remat=remat, batch_size=16).per_device_bytes for remat in (less, more)]
     assert sizes[0] < sizes[1]
 
 
-def test_all_logits_at_once_need_more() -> None:
+def test_unchunked_loss_needs_more_memory() -> None:
     chunked, whole = (plan(mode="lora", precision=BF16, loss_chunk_tokens=size) for size in (512, None))
     assert whole.per_device_bytes - chunked.per_device_bytes > 4 * 3000 * 256_000
 
 
-def test_a_card_without_measured_runs_is_a_prediction() -> None:
+def test_unmeasured_card_is_a_prediction() -> None:
     notes = " ".join(plan("rtx5090", mode="lora").notes)
     assert "A prediction: no run on rtx5090 was measured" in notes
     assert torch_calibration().source in notes
 
 
-def test_advice_is_estimated_with_the_same_model() -> None:
-    asked = question("rtx4090")
-    assert not estimated_plan(asked).fits
-    fixes = find_fixes(asked)
+def test_fixes_use_torch_estimate() -> None:
+    oversized = question("rtx4090")
+    assert not estimated_plan(oversized).fits
+    fixes = find_fixes(oversized)
     for fixed in fixes:
-        again = PlanQuestion(fixed.recipe, asked.architecture, asked.target, asked.workload, engine="torch")
+        again = PlanQuestion(
+            fixed.recipe, oversized.architecture, oversized.target, oversized.workload, engine="torch"
+        )
         assert estimated_plan(again).per_device_bytes == fixed.fix.per_device_bytes
     assert fixes
 
 
-def test_a_tpu_is_left_to_the_other_engine() -> None:
+def test_tpu_is_rejected() -> None:
     with pytest.raises(InvalidInputError, match=r"does not run on v5e-8.*--engine jax"):
         plan("v5e-8")
 
 
-def test_a_card_without_bfloat16_must_compute_in_float32() -> None:
+def test_card_without_bfloat16_needs_float32() -> None:
     with pytest.raises(InvalidInputError, match=r"Tesla T4 does not compute in bfloat16.*compute: float32"):
         plan("t4", mode="lora")
     assert plan("t4", mode="lora", precision={"compute": "float32", "weights": "bfloat16"})
 
 
-def test_a_kernel_of_tpus_is_refused() -> None:
+def test_tpu_kernel_is_rejected() -> None:
     with pytest.raises(InvalidInputError, match="splash cannot be used"):
         plan(attention="splash")
 
@@ -101,10 +103,10 @@ def test_a_kernel_of_tpus_is_refused() -> None:
 @pytest.mark.parametrize(
     "step", [pytest.param(step, id=name) for name, step in torch_measured_steps().items()]
 )
-def test_the_estimate_is_within_a_tenth_of_what_a_gpu_used(step: dict[str, Any]) -> None:
+def test_estimate_is_near_measured_memory(step: dict[str, Any]) -> None:
     estimate = estimated_plan(question_of(step))
     if step["recipe"]["training"].get("loss_chunk_tokens", 0) is None:
-        # How many tokens have logits is not known before: the plan counts all, the grid trained two thirds.
+        # The number of trained tokens is unknown in advance: the plan counts all; the grid trained 2/3.
         assert estimate.per_device_bytes > step["peak_allocated_bytes"]
         return
     assert estimate.per_device_bytes / GIB == pytest.approx(step["peak_allocated_bytes"] / GIB, rel=0.10)

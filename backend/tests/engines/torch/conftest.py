@@ -1,4 +1,4 @@
-"""Trainings of these tests run on the torch engine."""
+"""Fixtures that train with the torch engine."""
 
 from support.training import workshop_fixture
 

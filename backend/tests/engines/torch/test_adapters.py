@@ -1,4 +1,4 @@
-"""LoRA by PEFT: trained parameters, outputs and files."""
+"""LoRA adapters through PEFT: trained parameters, outputs and files."""
 
 import dataclasses
 from pathlib import Path
@@ -34,11 +34,11 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def _adapted(directory: Path, lora: LoraSection = LORA, *, is_moved: bool = True) -> Decoder:
-    """A decoder whose adapters, if moved, change what it computes."""
+def _adapted_decoder(directory: Path, lora: LoraSection = LORA, *, is_random: bool = True) -> Decoder:
+    """A decoder with adapters; `is_random` gives them random values, so that they change its output."""
     decoder = decoder_of(directory)
     add_adapters(decoder, lora, seed=0)
-    if is_moved:
+    if is_random:
         torch.manual_seed(0)
         for tensor in adapter_tensors(decoder).values():
             tensor.add_(0.1 * torch.randn(tensor.shape))
@@ -55,8 +55,9 @@ def _hidden(decoder: Decoder) -> Tensor:
         return decoder.hidden(*inputs_of(_rows()))
 
 
-def test_only_adapters_of_the_named_matrices_are_trained_in_float32(directory: Path) -> None:
-    decoder = _adapted(directory)
+def test_only_target_adapters_are_trained(directory: Path) -> None:
+    """Adapters are float32."""
+    decoder = _adapted_decoder(directory)
 
     trained = {name: p for name, p in decoder.module.named_parameters() if p.requires_grad}
 
@@ -67,12 +68,14 @@ def test_only_adapters_of_the_named_matrices_are_trained_in_float32(directory: P
 
 
 def test_new_adapters_change_nothing(directory: Path) -> None:
-    assert torch.equal(_hidden(_adapted(directory, is_moved=False)), _hidden(decoder_of(directory)))
+    assert torch.equal(_hidden(_adapted_decoder(directory, is_random=False)), _hidden(decoder_of(directory)))
 
 
-def test_a_seed_decides_the_adapters_and_other_targets_do_not(directory: Path) -> None:
-    both = adapter_tensors(_adapted(directory, is_moved=False))
-    one = adapter_tensors(_adapted(directory, LORA.model_copy(update={"targets": ("v",)}), is_moved=False))
+def test_adapters_depend_on_seed_only(directory: Path) -> None:
+    both = adapter_tensors(_adapted_decoder(directory, is_random=False))
+    one = adapter_tensors(
+        _adapted_decoder(directory, LORA.model_copy(update={"targets": ("v",)}), is_random=False)
+    )
 
     other = decoder_of(directory)
     add_adapters(other, LORA, seed=1)
@@ -81,7 +84,7 @@ def test_a_seed_decides_the_adapters_and_other_targets_do_not(directory: Path) -
     assert any(not torch.equal(tensor, both[name]) for name, tensor in adapter_tensors(other).items())
 
 
-def test_adapters_of_the_jax_engine_compute_the_same_here(directory: Path, tmp_path: Path) -> None:
+def test_jax_adapters_compute_the_same(directory: Path, tmp_path: Path) -> None:
     decoder = decoder_of(directory)
     adapters = init_adapters(decoder.architecture, LORA, jax.random.key(0))
     adapters = jax.tree.map(lambda a: a + 0.1 * jax.random.normal(jax.random.key(1), a.shape), adapters)
@@ -91,12 +94,12 @@ def test_adapters_of_the_jax_engine_compute_the_same_here(directory: Path, tmp_p
 
     params = load_params(directory, decoder.architecture, "float32")
     options = ForwardOptions("float32", adapter_scale=adapter_scale(LORA))
-    theirs = hidden_states(params, adapters, decoder.architecture, _rows(), options)
-    np.testing.assert_allclose(_hidden(decoder).numpy(), np.asarray(theirs), atol=1e-4, rtol=1e-4)
+    expected = hidden_states(params, adapters, decoder.architecture, _rows(), options)
+    np.testing.assert_allclose(_hidden(decoder).numpy(), np.asarray(expected), atol=1e-4, rtol=1e-4)
 
 
-def test_adapters_travel_to_the_jax_engine(directory: Path, tmp_path: Path) -> None:
-    decoder = _adapted(directory)
+def test_adapters_load_in_jax_engine(directory: Path, tmp_path: Path) -> None:
+    decoder = _adapted_decoder(directory)
     tensors = adapter_tensors(decoder)
     save_file(tensors, tmp_path / WEIGHTS_FILE)
     write_adapter_config(tmp_path, LORA, base_model="tiny", revision=None)
@@ -108,8 +111,8 @@ def test_adapters_travel_to_the_jax_engine(directory: Path, tmp_path: Path) -> N
     np.testing.assert_array_equal(np.asarray(adapters["layers"]["v"]["a"][1]), a.numpy().T)
 
 
-def test_merged_weights_compute_what_the_adapters_did(directory: Path) -> None:
-    decoder = _adapted(directory)
+def test_merged_weights_match_adapters(directory: Path) -> None:
+    decoder = _adapted_decoder(directory)
     merged = decoder_of(directory)
 
     merged.module.load_state_dict(dict(merged_weights(decoder)), strict=False)
@@ -117,8 +120,8 @@ def test_merged_weights_compute_what_the_adapters_did(directory: Path) -> None:
     torch.testing.assert_close(_hidden(merged), _hidden(decoder), atol=1e-4, rtol=1e-4)
 
 
-def test_dropout_acts_in_training_only(directory: Path) -> None:
-    decoder = _adapted(directory, LORA.model_copy(update={"dropout": 0.5}))
+def test_dropout_is_off_in_evaluation(directory: Path) -> None:
+    decoder = _adapted_decoder(directory, LORA.model_copy(update={"dropout": 0.5}))
     without = _hidden(decoder)
 
     decoder.module.train()
@@ -128,17 +131,17 @@ def test_dropout_acts_in_training_only(directory: Path) -> None:
     assert torch.equal(_hidden(decoder), without)
 
 
-def test_adapters_of_another_rank_are_refused(directory: Path, tmp_path: Path) -> None:
-    other = _adapted(directory, LORA.model_copy(update={"rank": 8}))
+def test_adapters_of_other_rank_are_rejected(directory: Path, tmp_path: Path) -> None:
+    other = _adapted_decoder(directory, LORA.model_copy(update={"rank": 8}))
     save_file(adapter_tensors(other), tmp_path / WEIGHTS_FILE)
     write_adapter_config(tmp_path, LORA.model_copy(update={"rank": 8}), base_model="tiny", revision=None)
 
     with pytest.raises(DataError, match=r"other matrices.*lora\.rank"):
-        load_adapters(_adapted(directory), tmp_path)
+        load_adapters(_adapted_decoder(directory), tmp_path)
 
 
-def test_adapters_of_another_model_are_refused(directory: Path, tmp_path: Path) -> None:
-    decoder = _adapted(directory)
+def test_adapters_of_other_model_are_rejected(directory: Path, tmp_path: Path) -> None:
+    decoder = _adapted_decoder(directory)
     tensors = adapter_tensors(decoder)
     tensors.popitem()
     save_file(tensors, tmp_path / WEIGHTS_FILE)
@@ -148,16 +151,19 @@ def test_adapters_of_another_model_are_refused(directory: Path, tmp_path: Path) 
         load_adapters(decoder_of(directory), tmp_path)
 
 
-def test_frozen_weights_use_compute_format_and_merge_as_stored(directory: Path) -> None:
-    exact = _adapted(directory)
+def test_frozen_weights_merge_as_stored(directory: Path) -> None:
+    """The frozen matrices use the compute format, but merging reads the stored numbers."""
+    exact = _adapted_decoder(directory)
     options = dataclasses.replace(exact.options, compute="bfloat16", is_frozen=True)
-    held = open_decoder(exact.source, options, CPU)
-    add_adapters(held, LORA, seed=0)
-    for name, tensor in adapter_tensors(held).items():
+    frozen = open_decoder(exact.source, options, CPU)
+    add_adapters(frozen, LORA, seed=0)
+    for name, tensor in adapter_tensors(frozen).items():
         tensor.copy_(adapter_tensors(exact)[name])
 
-    formats = {parameter.dtype for name, parameter in held.module.named_parameters() if "_proj.base" in name}
+    formats = {
+        parameter.dtype for name, parameter in frozen.module.named_parameters() if "_proj.base" in name
+    }
     assert formats == {torch.bfloat16}
-    assert held.module.model.norm.weight.dtype == torch.float32
+    assert frozen.module.model.norm.weight.dtype == torch.float32
     expected = dict(merged_weights(exact))
-    assert all(torch.equal(tensor, expected[name]) for name, tensor in merged_weights(held))
+    assert all(torch.equal(tensor, expected[name]) for name, tensor in merged_weights(frozen))

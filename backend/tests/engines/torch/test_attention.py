@@ -1,4 +1,4 @@
-"""Attention within packed segments, in every kernel."""
+"""Attention within packed segments, with every kernel."""
 
 from pathlib import Path
 
@@ -26,30 +26,30 @@ from tunix_rt.engines.torch.model.attention import (
 SEGMENTS = torch.tensor([[1, 1, 2, 2, 0], [1, 1, 1, 0, 0]])
 
 
-def _drawn(mask: Tensor) -> list[str]:
-    return ["".join("x" if sees else "." for sees in row) for row in mask.tolist()]
+def _render_mask(mask: Tensor) -> list[str]:
+    return ["".join("x" if attends else "." for attends in row) for row in mask.tolist()]
 
 
-def test_a_token_sees_the_earlier_tokens_of_its_own_segment() -> None:
+def test_mask_is_causal_within_segments() -> None:
     mask = causal_mask(SEGMENTS, None)
 
     assert mask.shape == (2, 1, 5, 5)
-    assert _drawn(mask[0, 0]) == ["x....", "xx...", "..x..", "..xx.", "....x"]
-    assert _drawn(mask[1, 0]) == ["x....", "xx...", "xxx..", "...x.", "...xx"]
+    assert _render_mask(mask[0, 0]) == ["x....", "xx...", "..x..", "..xx.", "....x"]
+    assert _render_mask(mask[1, 0]) == ["x....", "xx...", "xxx..", "...x.", "...xx"]
 
 
-def test_a_window_reaches_back_that_many_tokens_itself_included() -> None:
-    assert _drawn(causal_mask(SEGMENTS, 2)[1, 0]) == ["x....", "xx...", ".xx..", "...x.", "...xx"]
+def test_window_includes_current_token() -> None:
+    assert _render_mask(causal_mask(SEGMENTS, 2)[1, 0]) == ["x....", "xx...", ".xx..", "...x.", "...xx"]
 
 
 @pytest.mark.parametrize("window", [None, 2, 3])
-def test_masks_are_those_of_the_jax_engine(window: int | None) -> None:
-    theirs = jax_attention.causal_mask(jnp.asarray(SEGMENTS.numpy()), window)
+def test_masks_match_jax(window: int | None) -> None:
+    expected = jax_attention.causal_mask(jnp.asarray(SEGMENTS.numpy()), window)
 
-    np.testing.assert_array_equal(causal_mask(SEGMENTS, window)[:, 0].numpy(), np.asarray(theirs))
+    np.testing.assert_array_equal(causal_mask(SEGMENTS, window)[:, 0].numpy(), np.asarray(expected))
 
 
-def test_models_with_windows_get_a_mask_for_each_kind_of_layer() -> None:
+def test_windowed_models_have_two_masks() -> None:
     masks = packed_masks(SEGMENTS, (2, None, 2))
 
     assert isinstance(masks, dict)
@@ -58,15 +58,15 @@ def test_models_with_windows_get_a_mask_for_each_kind_of_layer() -> None:
     assert isinstance(packed_masks(SEGMENTS, (None, None)), Tensor)
 
 
-def test_bounds_are_segment_starts_and_the_end() -> None:
+def test_bounds_are_segment_starts_and_end() -> None:
     cu_seqlens, max_seqlen = segment_bounds(SEGMENTS)
 
     assert cu_seqlens[:6].tolist() == [0, 2, 4, 5, 8, 10]
     assert cu_seqlens.dtype == torch.int32
-    assert max_seqlen == 128  # tokens at most: a power of two, and no less than a kernel takes at a time
+    assert max_seqlen == 128  # a power of two, and at least one kernel tile
 
 
-def test_padding_is_no_longer_than_the_longest_example() -> None:
+def test_padding_is_cut_at_longest_example() -> None:
     row = torch.zeros(1, 1000, dtype=torch.int32)
     row[0, :130] = 1
 
@@ -83,7 +83,7 @@ def test_padding_is_no_longer_than_the_longest_example() -> None:
     ]
 
 
-def test_borders_have_few_different_lengths() -> None:
+def test_bounds_have_few_different_lengths() -> None:
     row = torch.arange(300)[None]
 
     assert len(segment_bounds(SEGMENTS).cu_seqlens) == len(segment_bounds(row[:, :255]).cu_seqlens) == 256
@@ -94,9 +94,7 @@ def test_borders_have_few_different_lengths() -> None:
 @pytest.mark.parametrize(
     ("name", "kernel"), [("gemma2", "dense"), ("gemma3", "sdpa"), ("llama", "dense"), ("llama", "sdpa")]
 )
-def test_changing_one_example_changes_nothing_of_its_neighbours(
-    name: str, kernel: TorchKernel, tmp_path: Path
-) -> None:
+def test_packed_examples_are_independent(name: str, kernel: TorchKernel, tmp_path: Path) -> None:
     tiny_model(name).save_pretrained(tmp_path)
     decoder = decoder_of(tmp_path, kernel=kernel)
     first, second, third, other = (np.arange(1, n, dtype=np.int32) + n for n in (9, 7, 6, 7))
@@ -111,7 +109,7 @@ def test_changing_one_example_changes_nothing_of_its_neighbours(
     assert not torch.equal(before[:, 8:14], after[:, 8:14])
 
 
-def test_gradients_do_not_cross_the_border_of_an_example() -> None:
+def test_gradients_stay_within_segments() -> None:
     torch.manual_seed(0)
     query, key, value = (torch.randn(2, heads, 5, 8, requires_grad=True) for heads in (4, 2, 2))
     mask = causal_mask(SEGMENTS, None)
@@ -130,12 +128,12 @@ def test_dense_softcap_matches_jax() -> None:
     query, key, value = (torch.randn(2, heads, 5, 8) * 3 for heads in (4, 2, 2))
     mask = causal_mask(SEGMENTS, None)
 
-    ours, _ = dense_attention(None, query, key, value, mask, scaling=0.5, softcap=2.0)
+    attended, _ = dense_attention(None, query, key, value, mask, scaling=0.5, softcap=2.0)
 
-    theirs = jax_attention.dense_attention(
+    expected = jax_attention.dense_attention(
         *(jnp.asarray(heads.transpose(1, 2).numpy()) for heads in (query, key, value)),
         jnp.asarray(mask[:, 0].numpy()),
         scale=0.5,
         softcap=2.0,
     )
-    np.testing.assert_allclose(ours.numpy(), np.asarray(theirs), atol=1e-5)
+    np.testing.assert_allclose(attended.numpy(), np.asarray(expected), atol=1e-5)

@@ -1,4 +1,4 @@
-"""The GPU benchmarks run on a tiny model, and the planner can be calibrated with a grid."""
+"""GPU benchmarks run on a tiny model, and the planner is calibrated with a measured grid."""
 
 import json
 import subprocess
@@ -30,9 +30,9 @@ def run_benchmark(name: str, *arguments: str) -> "subprocess.CompletedProcess[st
     )
 
 
-# Slow: each run of a benchmark takes 15 s of CPU time.
+# Slow: each benchmark run takes 15 s of CPU time.
 @pytest.mark.slow
-def test_grid_is_measured_once_on_tiny_model(tmp_path: Path) -> None:
+def test_grid_is_measured_once(tmp_path: Path) -> None:
     grid = tmp_path / "grid.json"
     command = (
         "gpu_grid",
@@ -51,30 +51,30 @@ def test_grid_is_measured_once_on_tiny_model(tmp_path: Path) -> None:
     assert run_benchmark(*command).stdout == ""
 
 
-# Slow, as the test before.
+# Slow: each benchmark run takes 15 s of CPU time.
 @pytest.mark.slow
 def test_training_benchmark_runs_on_tiny_model(tmp_path: Path) -> None:
     table = tmp_path / "table.json"
     command = ("torch_training", "--tiny", "--only", "ours-lora", "--json", str(table))
     fills = []
     for row_length in (192, 512):
-        done = run_benchmark(*command, "--set", f"data.row_length={row_length}")
-        assert done.returncode == 0, done.stderr
+        result = run_benchmark(*command, "--set", f"data.row_length={row_length}")
+        assert result.returncode == 0, result.stderr
         figures = json.loads(table.read_text())["ours-lora"]
         assert figures["samples_per_s"] > 0
         fills.append(figures["fill_ratio"])
     assert fills[0] != fills[1]
 
 
-def size_of(step: dict[str, Any], coefficients: TorchCoefficients) -> int:
-    """Bytes that these coefficients predict."""
-    asked = question_of(step)
-    shape = step_shape(asked.recipe, asked.architecture, asked.target, "torch")
+def predicted_bytes(step: dict[str, Any], coefficients: TorchCoefficients) -> int:
+    """The bytes that these coefficients predict for a step."""
+    question = question_of(step)
+    shape = step_shape(question.recipe, question.architecture, question.target, "torch")
     return sum(estimate_torch_components(shape, coefficients).values())
 
 
-def measured_with(**coefficients: float) -> dict[str, Any]:
-    """A grid as a GPU would give it that these coefficients describe."""
+def synthetic_grid(**coefficients: float) -> dict[str, Any]:
+    """A measured grid that these coefficients explain exactly."""
     truth = torch_calibration().coefficients.model_copy(update=coefficients)
     steps: dict[str, Any] = {}
     for mode in ("full", "lora"):
@@ -86,30 +86,34 @@ def measured_with(**coefficients: float) -> dict[str, Any]:
                     "training": {"num_steps": 1, "mode": mode, "batch_size": rows, "remat": remat},
                 }
                 step = {"target": "h200", "engine": "torch", "recipe": recipe}
-                steps[f"{mode} {rows} {remat}"] = step | {"peak_allocated_bytes": size_of(step, truth)}
+                steps[f"{mode} {rows} {remat}"] = step | {
+                    "peak_allocated_bytes": predicted_bytes(step, truth)
+                }
     return {"source": "made up by a test", "steps": steps}
 
 
-def test_the_planner_is_fitted_to_a_grid(tmp_path: Path) -> None:
-    grid, written = tmp_path / "grid.json", tmp_path / "calibration.json"
-    measured = measured_with(layer_at_work=5.0, kept_by_none=4.0)
+def test_planner_is_fitted_to_grid(tmp_path: Path) -> None:
+    grid, calibration = tmp_path / "grid.json", tmp_path / "calibration.json"
+    measured = synthetic_grid(layer_at_work=5.0, kept_by_none=4.0)
     grid.write_text(json.dumps(measured))
-    done = run_benchmark("fit_torch_plan", "--grid", str(grid), "--write", str(written))
-    assert done.returncode == 0, done.stdout + done.stderr
-    fitted = TorchCalibration.model_validate_json(written.read_bytes())
+    result = run_benchmark("fit_torch_plan", "--grid", str(grid), "--write", str(calibration))
+    assert result.returncode == 0, result.stdout + result.stderr
+    fitted = TorchCalibration.model_validate_json(calibration.read_bytes())
     assert fitted.measured_on == "h200"
     for step in measured["steps"].values():
-        assert size_of(step, fitted.coefficients) == pytest.approx(step["peak_allocated_bytes"], rel=0.005)
+        assert predicted_bytes(step, fitted.coefficients) == pytest.approx(
+            step["peak_allocated_bytes"], rel=0.005
+        )
 
 
-def test_a_grid_that_the_model_cannot_explain_is_not_written(tmp_path: Path) -> None:
-    grid, written = tmp_path / "grid.json", tmp_path / "calibration.json"
-    measured = measured_with()
+def test_unexplained_grid_writes_no_calibration(tmp_path: Path) -> None:
+    grid, calibration = tmp_path / "grid.json", tmp_path / "calibration.json"
+    measured = synthetic_grid()
     for index, step in enumerate(measured["steps"].values()):
-        # Every fourth step, the one held out, is four times as large.
+        # Every fourth step, which is held out, is four times as large.
         step["peak_allocated_bytes"] *= 1 + index % 4
     grid.write_text(json.dumps(measured))
-    done = run_benchmark("fit_torch_plan", "--grid", str(grid), "--write", str(written))
-    assert done.returncode == 1
-    assert "nothing was written" in done.stderr
-    assert not written.exists()
+    result = run_benchmark("fit_torch_plan", "--grid", str(grid), "--write", str(calibration))
+    assert result.returncode == 1
+    assert "nothing was written" in result.stderr
+    assert not calibration.exists()

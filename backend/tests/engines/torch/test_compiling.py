@@ -1,4 +1,4 @@
-"""When layers are compiled; compiling does not change numbers."""
+"""When layers are compiled, and that compiling does not change the numbers."""
 
 from typing import Any
 
@@ -19,11 +19,11 @@ from tunix_rt.recipes.types import Recipe, Remat
 GPU = torch.device("cuda")
 
 
-def on_a_gpu(recipe: Recipe, **setting: Any) -> Compiling:
+def choose_on_gpu(recipe: Recipe, **setting: Any) -> Compiling:
     return choose_compiling(recipe, GPU, **{"num_steps": 1000, "finds_triton": lambda: True, **setting})
 
 
-def test_nothing_is_compiled_on_a_cpu() -> None:
+def test_cpu_does_not_compile() -> None:
     choice = choose_compiling(tiny_recipe(), CPU, num_steps=1000)
     assert str(choice) == "layers are not compiled: kernels of our own do not pay on a cpu"
 
@@ -37,29 +37,29 @@ def test_nothing_is_compiled_on_a_cpu() -> None:
         ({}, {}, 2, "several processes"),
     ],
 )
-def test_a_gpu_compiles_what_it_can(
+def test_gpu_compiles_supported_recipes(
     sections: dict[str, Any],
     training: dict[str, Any],
     num_processes: int,
     reason: str,
 ) -> None:
-    choice = on_a_gpu(tiny_recipe(sections, **training), num_processes=num_processes)
+    choice = choose_on_gpu(tiny_recipe(sections, **training), num_processes=num_processes)
     assert choice.is_on == (reason == "it fuses")
     assert reason in str(choice)
 
 
-def test_a_short_run_does_not_wait_for_the_compiler() -> None:
-    assert not on_a_gpu(tiny_recipe(), num_steps=20).is_on
+def test_short_run_does_not_compile() -> None:
+    assert not choose_on_gpu(tiny_recipe(), num_steps=20).is_on
 
 
-def test_without_triton_nothing_is_compiled() -> None:
-    assert "Triton is not installed" in str(on_a_gpu(tiny_recipe(), finds_triton=lambda: False))
+def test_missing_triton_disables_compiling() -> None:
+    assert "Triton is not installed" in str(choose_on_gpu(tiny_recipe(), finds_triton=lambda: False))
 
 
-# The compiler looks at the gradient of every tensor that it meets.
+# The compiler reads `.grad` of every tensor that it traces.
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")
 @pytest.mark.parametrize("remat", ["none", "block"])
-def test_compiled_layers_train_as_plain_ones_do(remat: Remat) -> None:
+def test_compiled_layers_match_plain(remat: Remat) -> None:
     recipe = tiny_recipe(remat=remat)
     plain = tiny_step(recipe)
     decoder = load_decoder(tiny_source(), recipe, choose_device(DeviceRequest("cpu")))

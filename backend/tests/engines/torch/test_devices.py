@@ -1,4 +1,4 @@
-"""Device selection of the torch engine and its errors."""
+"""Device selection of the torch engine, and its errors."""
 
 import pytest
 import torch
@@ -11,7 +11,8 @@ from tunix_rt.engines.types import DeviceRequest
 needs_no_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
 
 
-def test_the_cpu_is_described_as_the_jax_engine_describes_it() -> None:
+def test_cpu_description_and_memory() -> None:
+    """The text has the format of the JAX engine."""
     device = choose_device(DeviceRequest("cpu"))
 
     assert str(device).startswith("cpu: 1 x cpu, ")
@@ -31,29 +32,29 @@ def test_auto_explains_cpu_without_gpu() -> None:
     assert "auto: no GPU" in choose_device(DeviceRequest("auto")).reason
 
 
-def test_auto_never_falls_back_to_the_cpu_beside_a_broken_gpu() -> None:
+def test_auto_rejects_broken_gpu() -> None:
     obstacle = "The NVIDIA driver on your system is too old (found version 11040)"
 
     with pytest.raises(DeviceError, match=r"driver on your system is too old.*--device cpu"):
         _cpu_reason(obstacle, has_gpu=True, visible=None)
 
 
-def test_a_hidden_gpu_is_no_broken_one() -> None:
+def test_hidden_gpu_is_not_broken() -> None:
     assert "CUDA_VISIBLE_DEVICES= hides it" in _cpu_reason("no device", has_gpu=True, visible="")
 
 
-def test_a_tpu_is_left_to_the_jax_engine() -> None:
+def test_tpu_error_suggests_jax() -> None:
     with pytest.raises(DeviceError, match="--engine jax"):
         choose_device(DeviceRequest("tpu"))
 
 
-def test_there_is_one_cpu() -> None:
+def test_second_cpu_is_rejected() -> None:
     with pytest.raises(InvalidInputError, match="no device 1"):
         choose_device(DeviceRequest("cpu", index=1))
 
 
 class _OldCard(TorchDevice):
-    """A T4 as torch describes it."""
+    """A T4, which lacks bfloat16."""
 
     @property
     def compute_capability(self) -> tuple[int, int]:

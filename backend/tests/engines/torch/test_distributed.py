@@ -21,7 +21,7 @@ CLOSE = 1e-5
 each_case = pytest.mark.parametrize("name", list(CASES))
 
 
-def start(address: str, process_id: int, output: Path) -> "subprocess.Popen[str]":
+def start_process(address: str, process_id: int, output: Path) -> "subprocess.Popen[str]":
     paths = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
     return subprocess.Popen(
         [sys.executable, "-m", "support.torch_host_child", address, str(process_id), str(output)],
@@ -32,11 +32,11 @@ def start(address: str, process_id: int, output: Path) -> "subprocess.Popen[str]
 
 
 @pytest.fixture(scope="module")
-def together(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What two processes left behind."""
-    output = tmp_path_factory.mktemp("together")
+def outputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The output directory of two processes that trained together."""
+    output = tmp_path_factory.mktemp("outputs")
     address = f"127.0.0.1:{free_port()}"
-    processes = [start(address, process_id, output) for process_id in range(2)]
+    processes = [start_process(address, process_id, output) for process_id in range(2)]
     try:
         errors = [process.communicate(timeout=TIMEOUT_S)[1] for process in processes]
     finally:
@@ -46,29 +46,29 @@ def together(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return output
 
 
-def report(together: Path, process_id: int, name: str) -> Any:
-    return json.loads((together / f"{process_id}.json").read_text())[name]
+def read_report(outputs: Path, process_id: int, name: str) -> Any:
+    return json.loads((outputs / f"{process_id}.json").read_text())[name]
 
 
 @each_case
-def test_two_processes_have_the_losses_and_weights_of_one(together: Path, name: str) -> None:
-    alone, state = trained(tiny_recipe(**CASES[name][1]), None)
-    seen = report(together, 0, name)
-    assert seen["losses"] == pytest.approx(alone["losses"], abs=CLOSE)
-    assert seen["norms"] == pytest.approx(alone["norms"], rel=CLOSE)
-    assert seen["validation"] == pytest.approx(alone["validation"], abs=CLOSE)
-    assert largest_difference(torch.load(together / f"{name}.pt"), state) < CLOSE
+def test_two_processes_match_one(outputs: Path, name: str) -> None:
+    single, state = trained(tiny_recipe(**CASES[name][1]), None)
+    report = read_report(outputs, 0, name)
+    assert report["losses"] == pytest.approx(single["losses"], abs=CLOSE)
+    assert report["norms"] == pytest.approx(single["norms"], rel=CLOSE)
+    assert report["validation"] == pytest.approx(single["validation"], abs=CLOSE)
+    assert largest_difference(torch.load(outputs / f"{name}.pt"), state) < CLOSE
 
 
 @each_case
-def test_both_processes_see_the_same_figures(together: Path, name: str) -> None:
-    first, second = (report(together, process_id, name) for process_id in range(2))
+def test_processes_report_same_figures(outputs: Path, name: str) -> None:
+    first, second = (read_report(outputs, process_id, name) for process_id in range(2))
     for figure in ("losses", "norms", "validation"):
         assert first[figure] == second[figure]
 
 
 @each_case
-def test_shared_weights_lie_half_on_each_process(together: Path, name: str) -> None:
-    shares = [report(together, process_id, name)["own_share"] for process_id in range(2)]
+def test_process_holds_its_weight_share(outputs: Path, name: str) -> None:
+    shares = [read_report(outputs, process_id, name)["own_share"] for process_id in range(2)]
     expected = 1.0 if CASES[name][0] is DATA else 0.5
     assert shares == pytest.approx([expected, expected], abs=0.02)

@@ -1,4 +1,4 @@
-"""Multi-process runs through the command line: torchrun, another number of processes, one that dies."""
+"""Multi-process runs through the CLI: torchrun, a changed number of processes, and a lost process."""
 
 import os
 import signal
@@ -16,7 +16,7 @@ WAIT_S = 300
 
 
 def run_torchrun(workshop: Workshop, output: str, *more: str) -> "subprocess.CompletedProcess[str]":
-    """Train with two processes that torchrun starts."""
+    """Train with two processes under torchrun."""
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2", "--no-python"]
     return subprocess.run(
         [*torchrun, f"--master-port={free_port()}", *PROGRAM, *workshop.command(output, *more)],
@@ -28,10 +28,10 @@ def run_torchrun(workshop: Workshop, output: str, *more: str) -> "subprocess.Com
 
 
 @contextmanager
-def started_together(workshop: Workshop, output: str, *more: str) -> Iterator[list["subprocess.Popen[str]"]]:
-    """Two processes that find each other through flags; none outlives the context."""
-    together = ("--coordinator", f"127.0.0.1:{free_port()}", "--num-processes", "2")
-    children = [workshop.start(output, *together, "--process-id", str(number), *more) for number in range(2)]
+def two_processes(workshop: Workshop, output: str, *more: str) -> Iterator[list["subprocess.Popen[str]"]]:
+    """Start two processes that join through a coordinator; kill them on exit."""
+    flags = ("--coordinator", f"127.0.0.1:{free_port()}", "--num-processes", "2")
+    children = [workshop.start(output, *flags, "--process-id", str(number), *more) for number in range(2)]
     try:
         yield children
     finally:
@@ -51,29 +51,29 @@ def wait_for_checkpoint(workshop: Workshop, output: str, children: list["subproc
 
 # Slow: torchrun and two processes that import torch; test_distributed.py covers training with two processes.
 @pytest.mark.slow
-def test_run_resumes_on_two_processes_and_on_one(workshop: Workshop) -> None:
-    workshop.train("alone")
+def test_resume_changes_number_of_processes(workshop: Workshop) -> None:
+    workshop.train("single")
     workshop.train("changing", "training.num_steps=4")
-    done = run_torchrun(workshop, "changing", "--resume", "--set", "training.num_steps=8")
-    assert done.returncode == 0, done.stderr
+    result = run_torchrun(workshop, "changing", "--resume", "--set", "training.num_steps=8")
+    assert result.returncode == 0, result.stderr
     assert "data 1 x fsdp 2 x tensor 1" in (workshop.root / "changing" / "log.txt").read_text()
     workshop.train("changing", resume_from="latest")
-    alone, changing = workshop.metrics("alone"), workshop.metrics("changing")
-    assert [line["step"] for line in changing] == [line["step"] for line in alone]
+    single, changing = workshop.metrics("single"), workshop.metrics("changing")
+    assert [line["step"] for line in changing] == [line["step"] for line in single]
     for key in ("loss", "validation_loss"):
         losses = [line[key] for line in changing if key in line]
-        assert losses == pytest.approx([line[key] for line in alone if key in line], abs=1e-4)
+        assert losses == pytest.approx([line[key] for line in single if key in line], abs=1e-4)
     assert workshop.manifest("changing-process-1")["status"] == "succeeded"
     assert not (workshop.root / "changing-process-1" / "model").exists()
 
 
-def test_a_process_that_dies_ends_the_others_with_an_error(workshop: Workshop) -> None:
-    with started_together(workshop, "dying", "--set", "training.num_steps=100000") as children:
-        wait_for_checkpoint(workshop, "dying", children)
+def test_lost_process_ends_the_others(workshop: Workshop) -> None:
+    with two_processes(workshop, "lost", "--set", "training.num_steps=100000") as children:
+        wait_for_checkpoint(workshop, "lost", children)
         children[1].send_signal(signal.SIGKILL)
         assert children[0].stderr is not None
         errors = children[0].stderr.read()
         assert children[0].wait(timeout=WAIT_S) == 4
     assert "lost the connection to another of the 2 processes" in errors
     assert "--resume" in errors
-    assert workshop.manifest("dying")["failure"]["code"] == "device"
+    assert workshop.manifest("lost")["failure"]["code"] == "device"

@@ -1,4 +1,4 @@
-"""Exports of the torch engine have the same logits in transformers, in PEFT and in the JAX engine."""
+"""Exports of the torch engine have the same logits in transformers, PEFT and the JAX engine."""
 
 import json
 import shutil
@@ -30,10 +30,10 @@ LORA = ("training.mode=lora", "lora.rank=4", "lora.targets=[q, v, o, down]")
 @pytest.fixture(scope="module")
 def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
     root = tmp_path_factory.mktemp("workshop")
-    made = make_workshop(root, "torch")
+    workshop = make_workshop(root, "torch")
     for name in ("tiny-gemma", "tiny-qwen3"):
         write_base(name, root / name)
-    return made
+    return workshop
 
 
 def write_base(name: str, directory: Path) -> None:
@@ -41,7 +41,7 @@ def write_base(name: str, directory: Path) -> None:
     save_tiny_model(name, directory)
 
 
-def base(workshop: Workshop, name: str) -> tuple[str, ...]:
+def base_model_sets(workshop: Workshop, name: str) -> tuple[str, ...]:
     return f"model.name={workshop.root / name}", "model.weights=pretrained"
 
 
@@ -57,7 +57,7 @@ def jax_logits(directory: Path, adapter: Path | None = None) -> NDArray[np.float
     return np.asarray(logits(params, adapters, architecture, inputs, options))[0]
 
 
-def their_logits(model: Any) -> NDArray[np.float32]:
+def torch_logits(model: Any) -> NDArray[np.float32]:
     with torch.no_grad():
         return np.asarray(model.eval()(torch.from_numpy(TOKENS.astype(np.int64))).logits[0].float())
 
@@ -67,51 +67,51 @@ def assert_close(left: NDArray[np.float32], right: NDArray[np.float32]) -> None:
 
 
 @pytest.mark.parametrize("name", ["tiny-gemma", "tiny-qwen3"])
-def test_trained_model_logits_match_transformers_and_jax(workshop: Workshop, name: str) -> None:
+def test_full_export_matches_transformers_and_jax(workshop: Workshop, name: str) -> None:
     output = f"full-{name}"
-    workshop.train(output, *SHORT, *base(workshop, name))
+    workshop.train(output, *SHORT, *base_model_sets(workshop, name))
     exported = workshop.root / output / "model"
     model, report = AutoModelForCausalLM.from_pretrained(exported, output_loading_info=True)
     assert not any(report.values()), report
     assert model.dtype == torch.float32
-    theirs = their_logits(model)
-    assert_close(jax_logits(exported), theirs)
-    assert np.abs(theirs - jax_logits(workshop.root / name)).max() > 1e-2, "nothing was trained"
+    expected = torch_logits(model)
+    assert_close(jax_logits(exported), expected)
+    assert np.abs(expected - jax_logits(workshop.root / name)).max() > 1e-2, "nothing was trained"
     ids = AutoTokenizer.from_pretrained(exported)("17 + 25", add_special_tokens=False)["input_ids"]
     assert len(ids) > 1
 
 
-def test_adapter_logits_match_peft_jax_and_merged(workshop: Workshop) -> None:
-    sets = (*SHORT, *LORA, *base(workshop, "tiny-qwen3"))
+def test_adapter_export_matches_peft_and_jax(workshop: Workshop) -> None:
+    sets = (*SHORT, *LORA, *base_model_sets(workshop, "tiny-qwen3"))
     workshop.train("adapter", *sets)
     workshop.train("merged", *sets, "output.merge_adapters=true")
     adapter, merged = workshop.root / "adapter" / "model", workshop.root / "merged" / "model"
-    beginning = workshop.root / "tiny-qwen3"
-    adapted = PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(beginning), adapter)
-    theirs = their_logits(adapted)
-    assert_close(jax_logits(beginning, adapter), theirs)
-    assert_close(jax_logits(merged), theirs)
-    assert_close(their_logits(AutoModelForCausalLM.from_pretrained(merged)), theirs)
-    assert np.abs(theirs - jax_logits(beginning)).max() > 1e-3, "nothing was trained"
+    base = workshop.root / "tiny-qwen3"
+    adapted = PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(base), adapter)
+    expected = torch_logits(adapted)
+    assert_close(jax_logits(base, adapter), expected)
+    assert_close(jax_logits(merged), expected)
+    assert_close(torch_logits(AutoModelForCausalLM.from_pretrained(merged)), expected)
+    assert np.abs(expected - jax_logits(base)).max() > 1e-3, "nothing was trained"
 
 
-def test_a_merged_model_has_the_quantised_numbers_that_training_saw(workshop: Workshop) -> None:
+def test_merged_model_keeps_quantized_weights(workshop: Workshop) -> None:
     block_size = 16
     quantised = ("quantization.format=int8", f"quantization.block_size={block_size}")
     mode = ("training.mode=qlora", "lora.targets=[q]", "output.merge_adapters=true")
-    workshop.train("merged-int8", *SHORT, *mode, *quantised, *base(workshop, "tiny-qwen3"))
+    workshop.train("merged-int8", *SHORT, *mode, *quantised, *base_model_sets(workshop, "tiny-qwen3"))
     name = "model.layers.0.mlp.gate_proj.weight"
-    written, before = (
+    merged, base = (
         load_file(directory / "model.safetensors")[name]
         for directory in (workshop.root / "merged-int8" / "model", workshop.root / "tiny-qwen3")
     )
-    assert not torch.equal(written, before)
-    blocks = written.unflatten(1, (-1, block_size))
+    assert not torch.equal(merged, base)
+    blocks = merged.unflatten(1, (-1, block_size))
     codes = blocks / (blocks.abs().amax(dim=-1, keepdim=True) / 127)
     torch.testing.assert_close(codes, codes.round(), atol=1e-3, rtol=0)
 
 
-def test_bfloat16_weights_are_exported_as_they_are_stored(workshop: Workshop) -> None:
+def test_bfloat16_export_keeps_dtype(workshop: Workshop) -> None:
     workshop.train("bfloat16", *SHORT, "training.precision.weights=bfloat16")
     exported = workshop.root / "bfloat16" / "model"
     assert AutoModelForCausalLM.from_pretrained(exported, dtype="auto").dtype == torch.bfloat16

@@ -1,4 +1,4 @@
-"""Batches of the torch engine: cached, refilled, sampled, finished and failed rows."""
+"""Batched generation with the torch engine: KV cache, refill, sampling, stopping and failures."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -15,12 +15,12 @@ from tunix_rt.engines.torch.generation.generator import LoadedModel
 
 LENGTHS = (3, 7, 12, 20, 9, 5)
 GREEDY = {"max_new_tokens": 12}
-DRAWN = {"max_new_tokens": 12, "temperature": 1.0, "top_p": 0.9, "seed": 3}
+SAMPLED = {"max_new_tokens": 12, "temperature": 1.0, "top_p": 0.9, "seed": 3}
 
 
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A Gemma 2 with windows of 5 and soft caps."""
+    """A Gemma 2 with sliding windows of 5 tokens and soft caps."""
     path = tmp_path_factory.mktemp("gemma2")
     tiny_model("gemma2").save_pretrained(path)
     return path
@@ -37,7 +37,7 @@ def prompts(model: LoadedModel) -> list[Prompt]:
 
 
 @pytest.mark.parametrize("name", ["gemma2", "llama"])
-def test_logits_from_the_cache_are_those_of_the_whole_row(name: str, tmp_path: Path) -> None:
+def test_cached_logits_match_full_forward(name: str, tmp_path: Path) -> None:
     reference = tiny_model(name)
     reference.save_pretrained(tmp_path)
     decoder = torch_model(tmp_path).decoder
@@ -55,37 +55,38 @@ def test_logits_from_the_cache_are_those_of_the_whole_row(name: str, tmp_path: P
             torch.testing.assert_close(logits[1], whole[position], atol=1e-4, rtol=1e-4)
 
 
-@pytest.mark.parametrize("decoding", [GREEDY, DRAWN], ids=["greedy", "drawn"])
-def test_a_text_does_not_depend_on_its_batch(
+@pytest.mark.parametrize("decoding", [GREEDY, SAMPLED], ids=["greedy", "sampled"])
+def test_completion_is_independent_of_batch(
     model: LoadedModel, prompts: list[Prompt], decoding: dict[str, float]
 ) -> None:
-    together = write(model, prompts, num_rows=8, **decoding)
-    assert write(model, prompts[::-1], num_rows=1, **decoding) == together
+    batched = write(model, prompts, num_rows=8, **decoding)
+    assert write(model, prompts[::-1], num_rows=1, **decoding) == batched
 
 
-def test_rows_that_have_ended_are_given_the_next_prompts(model: LoadedModel, prompts: list[Prompt]) -> None:
+def test_finished_rows_are_refilled(model: LoadedModel, prompts: list[Prompt]) -> None:
     assert write(model, prompts, num_rows=4, **GREEDY) == write(model, prompts, num_rows=8, **GREEDY)
 
 
-def test_draws_follow_from_seed_prompt_and_sample(model: LoadedModel, prompts: list[Prompt]) -> None:
+def test_sampling_is_seeded_per_prompt(model: LoadedModel, prompts: list[Prompt]) -> None:
+    """The seed, the prompt key and the sample index decide the tokens."""
     token_ids = prompts[0].token_ids
     same_text = [Prompt("a", token_ids), Prompt("a", token_ids, sample=1), Prompt("b", token_ids)]
-    first = write(model, same_text, **DRAWN)
-    assert write(model, same_text, **DRAWN) == first
-    other_seed = write(model, same_text, **DRAWN | {"seed": 4})
-    texts = [written.token_ids for written in [*first.values(), *other_seed.values()]]
+    first = write(model, same_text, **SAMPLED)
+    assert write(model, same_text, **SAMPLED) == first
+    other_seed = write(model, same_text, **SAMPLED | {"seed": 4})
+    texts = [completion.token_ids for completion in [*first.values(), *other_seed.values()]]
     assert len(set(texts)) == 6
 
 
-def test_a_longer_limit_only_adds_to_a_drawn_text(model: LoadedModel, prompts: list[Prompt]) -> None:
+def test_longer_limit_extends_sampled_completion(model: LoadedModel, prompts: list[Prompt]) -> None:
     short, long = (
-        write(model, prompts[:1], **DRAWN | {"max_new_tokens": limit})["prompt-0", 0].token_ids
+        write(model, prompts[:1], **SAMPLED | {"max_new_tokens": limit})["prompt-0", 0].token_ids
         for limit in (12, 40)
     )
     assert long[:12] == short
 
 
-def test_a_completion_ends_before_the_stop_token(model: LoadedModel, prompts: list[Prompt]) -> None:
+def test_completion_ends_before_stop_token(model: LoadedModel, prompts: list[Prompt]) -> None:
     prompt = prompts[0]
     unstopped = write(model, [prompt], **GREEDY)[prompt.key, 0]
     assert not unstopped.has_ended
@@ -95,16 +96,17 @@ def test_a_completion_ends_before_the_stop_token(model: LoadedModel, prompts: li
     assert stopped.token_ids == unstopped.token_ids[: unstopped.token_ids.index(stop_id)]
 
 
-def test_a_completion_is_cut_off_where_the_model_ends(model: LoadedModel, prompts: list[Prompt]) -> None:
-    written = write(model, prompts[:2], max_tokens=10, **GREEDY)
-    assert {key: len(one.token_ids) for (key, _), one in written.items()} == {"prompt-0": 7, "prompt-1": 3}
-    assert not any(one.has_ended for one in written.values())
+def test_context_limit_truncates_completion(model: LoadedModel, prompts: list[Prompt]) -> None:
+    completions = write(model, prompts[:2], max_tokens=10, **GREEDY)
+    assert {key: len(completion.token_ids) for (key, _), completion in completions.items()} == {
+        "prompt-0": 7,
+        "prompt-1": 3,
+    }
+    assert not any(completion.has_ended for completion in completions.values())
 
 
-@pytest.mark.parametrize("decoding", [GREEDY, DRAWN], ids=["greedy", "drawn"])
-def test_numbers_that_are_not_finite_fail_their_own_prompt_only(
-    decoding: dict[str, float], tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("decoding", [GREEDY, SAMPLED], ids=["greedy", "sampled"])
+def test_non_finite_logits_fail_one_prompt(decoding: dict[str, float], tmp_path: Path) -> None:
     poison = 95
     tiny_model("llama").save_pretrained(tmp_path)
     model = torch_model(tmp_path, stop_ids=[poison])
@@ -112,15 +114,15 @@ def test_numbers_that_are_not_finite_fail_their_own_prompt_only(
         model.decoder.module.model.embed_tokens.weight[poison] = torch.nan
     healthy = [Prompt("first", [1, 2, 3]), Prompt("last", [4, 5])]
     poisoned = Prompt("poisoned", [1, poison, 3])
-    written = write(model, [healthy[0], poisoned, healthy[1]], num_rows=1, **decoding)
-    assert written["poisoned", 0].failure == "non-finite"
-    assert written["poisoned", 0].token_ids == ()
+    completions = write(model, [healthy[0], poisoned, healthy[1]], num_rows=1, **decoding)
+    assert completions["poisoned", 0].failure == "non-finite"
+    assert completions["poisoned", 0].token_ids == ()
     expected = write(model, healthy, num_rows=1, **decoding)
-    assert {key: written[key] for key in expected} == expected
+    assert {key: completions[key] for key in expected} == expected
 
 
-def test_bfloat16_writes_texts_of_the_asked_length(directory: Path, prompts: list[Prompt]) -> None:
+def test_bfloat16_reaches_length_limit(directory: Path, prompts: list[Prompt]) -> None:
     model = torch_model(directory, precision="bfloat16")
-    written = write(model, prompts, **GREEDY)
-    assert [len(one.token_ids) for one in written.values()] == [12] * len(prompts)
-    assert all(one.failure is None for one in written.values())
+    completions = write(model, prompts, **GREEDY)
+    assert [len(completion.token_ids) for completion in completions.values()] == [12] * len(prompts)
+    assert all(completion.failure is None for completion in completions.values())

@@ -1,4 +1,4 @@
-"""Sampling of the torch engine from known distributions."""
+"""Sampling from known distributions with the torch engine."""
 
 import numpy as np
 import pytest
@@ -20,8 +20,8 @@ NUM_DRAWS = 4_000
 CHI_SQUARE_BOUND = 18.47
 
 
-def draws(temperature: float, top_p: float = 1.0, *, num_positions: int = 1) -> NDArray[np.int64]:
-    """Tokens drawn for many prompts, some at each of several positions."""
+def draw_tokens(temperature: float, top_p: float = 1.0, *, num_positions: int = 1) -> NDArray[np.int64]:
+    """Sample NUM_DRAWS tokens, at `num_positions` positions of each prompt."""
     keys = [noise_key(Prompt(str(number), [0]), seed=11) for number in range(NUM_DRAWS // num_positions)]
     logits = torch.tensor(np.log(PROBABILITIES), dtype=torch.float32).tile((NUM_DRAWS, 1))
     numbers = uniform_draws(keys, num_positions).flatten()
@@ -35,42 +35,42 @@ def chi_square(tokens: NDArray[np.int64], probabilities: NDArray[np.float64]) ->
 
 
 @pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
-def test_frequencies_are_those_of_the_tempered_distribution(temperature: float) -> None:
+def test_frequencies_match_tempered_distribution(temperature: float) -> None:
     tempered = PROBABILITIES ** (1 / temperature)
-    assert chi_square(draws(temperature), tempered / tempered.sum()) < CHI_SQUARE_BOUND
+    assert chi_square(draw_tokens(temperature), tempered / tempered.sum()) < CHI_SQUARE_BOUND
 
 
-def test_positions_of_one_text_draw_apart() -> None:
-    tokens = draws(1.0, num_positions=40)
+def test_positions_draw_independently() -> None:
+    tokens = draw_tokens(1.0, num_positions=40)
     assert chi_square(tokens, PROBABILITIES) < CHI_SQUARE_BOUND
-    by_text = tokens.reshape(-1, 40)
-    assert len({tuple(text) for text in by_text.tolist()}) == len(by_text)
+    by_prompt = tokens.reshape(-1, 40)
+    assert len({tuple(row) for row in by_prompt.tolist()}) == len(by_prompt)
 
 
-def test_top_p_excludes_tail_and_keeps_ratios() -> None:
-    tokens = draws(1.0, top_p=0.7)
+def test_top_p_keeps_ratios_without_tail() -> None:
+    tokens = draw_tokens(1.0, top_p=0.7)
     assert set(tokens.tolist()) == {0, 1}
     assert abs((tokens == 0).mean() - 2 / 3) < 0.03
 
 
-def test_no_temperature_is_too_low() -> None:
-    assert set(draws(1e-30).tolist()) == {0}
-    assert set(draws(0).tolist()) == {0}
+def test_tiny_temperature_is_greedy() -> None:
+    assert set(draw_tokens(1e-30).tolist()) == {0}
+    assert set(draw_tokens(0).tolist()) == {0}
 
 
-def test_the_largest_draw_takes_a_token_that_is_possible() -> None:
+def test_extreme_draws_pick_possible_tokens() -> None:
     logits = torch.tensor([[0.0, 0.0, -1000.0, -1000.0]])
     largest = torch.tensor([1 - 2**-24])
     assert sample_tokens(Decoding(temperature=1.0), logits, largest).tolist() == [1]
     assert sample_tokens(Decoding(temperature=1.0), logits, torch.tensor([0.0])).tolist() == [0]
 
 
-def test_unlikely_tokens_of_a_large_vocabulary_keep_their_share() -> None:
+def test_large_vocabulary_keeps_tail_probability() -> None:
     num_tokens = 262_144
     logits = torch.zeros(1, num_tokens)
     logits[0, 0] = float(np.log(num_tokens - 1))  # as likely as all the others together
-    middle_of_the_rest = torch.tensor([0.75])
-    [chosen] = sample_tokens(Decoding(temperature=1.0), logits, middle_of_the_rest).tolist()
+    middle_of_tail = torch.tensor([0.75])
+    [chosen] = sample_tokens(Decoding(temperature=1.0), logits, middle_of_tail).tolist()
     assert abs(chosen - num_tokens / 2) < 0.001 * num_tokens
 
 
@@ -85,7 +85,7 @@ def test_unlikely_tokens_of_a_large_vocabulary_keep_their_share() -> None:
         (1e-6, [True, False, False, False, False]),
     ],
 )
-def test_the_nucleus_is_the_fewest_tokens_that_have_enough(top_p: float, expected: list[bool]) -> None:
+def test_nucleus_is_smallest_sufficient_set(top_p: float, expected: list[bool]) -> None:
     probabilities = torch.tensor(PROBABILITIES, dtype=torch.float32)[None]
     assert is_in_nucleus(probabilities, top_p)[0].tolist() == expected
 

@@ -1,4 +1,4 @@
-"""GPU kernels match the CPU. Needs a GPU: pytest -m gpu."""
+"""GPU kernels match their plain implementations. Needs a GPU: pytest -m gpu."""
 
 from dataclasses import replace
 from typing import Any
@@ -56,13 +56,13 @@ def _heads(num_heads: int) -> Tensor:
     return torch.randn(2, num_heads, 128, 64, device="cuda", dtype=torch.bfloat16, requires_grad=True)
 
 
-def _relative_error(found: Tensor, expected: Tensor) -> float:
-    return float((found.float() - expected.float()).norm() / expected.float().norm())
+def _relative_error(actual: Tensor, expected: Tensor) -> float:
+    return float((actual.float() - expected.float()).norm() / expected.float().norm())
 
 
 @pytest.mark.parametrize("kernel", ["varlen", "sdpa", "cudnn"])
 @pytest.mark.parametrize("window", [None, 24])
-def test_every_kernel_attends_as_the_dense_one_does(kernel: str, window: int | None) -> None:
+def test_kernels_match_dense_attention(kernel: str, window: int | None) -> None:
     torch.manual_seed(0)
     heads = (_heads(8), _heads(2), _heads(2))
     mask = causal_mask(SEGMENTS, window).cuda()
@@ -76,28 +76,30 @@ def test_every_kernel_attends_as_the_dense_one_does(kernel: str, window: int | N
     if kernel == "varlen":
         cu_seqlens, max_seqlen = segment_bounds(SEGMENTS)
         bounds = SegmentBounds(cu_seqlens.cuda(), max_seqlen)
-        found = with_gradients(varlen_attention, None, bounds=bounds, sliding_window=window)
+        actual = with_gradients(varlen_attention, None, bounds=bounds, sliding_window=window)
     else:
-        found = with_gradients(sdpa_attention if kernel == "sdpa" else cudnn_attention, mask)
+        actual = with_gradients(sdpa_attention if kernel == "sdpa" else cudnn_attention, mask)
 
-    assert [_relative_error(*pair) < 2e-2 for pair in zip(found, expected, strict=True)] == [True] * 4
+    assert [_relative_error(*pair) < 2e-2 for pair in zip(actual, expected, strict=True)] == [True] * 4
 
 
 @pytest.mark.parametrize("softcap", [None, 3.0])
-def test_the_compiled_loss_is_the_loss(softcap: float | None) -> None:
+def test_compiled_loss_matches_eager(softcap: float | None) -> None:
     torch.manual_seed(0)
     hidden = torch.randn(37, 64, device="cuda", dtype=torch.bfloat16, requires_grad=True)
     head = torch.randn(500, 64, device="cuda", requires_grad=True)
     targets = torch.randint(500, (37,), device="cuda")
     mask = torch.ones(37, device="cuda")
-    found, expected = (
+    actual, expected = (
         chunked_loss(hidden, head, targets, mask, chunk_tokens=16, softcap=softcap, is_compiled=is_compiled)
         for is_compiled in (True, False)
     )
 
-    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-4)
+    torch.testing.assert_close(actual, expected, rtol=1e-5, atol=1e-4)
     for one, other in zip(
-        torch.autograd.grad(found, (hidden, head)), torch.autograd.grad(expected, (hidden, head)), strict=True
+        torch.autograd.grad(actual, (hidden, head)),
+        torch.autograd.grad(expected, (hidden, head)),
+        strict=True,
     ):
         assert _relative_error(one, other) < 1e-2
 
@@ -108,7 +110,7 @@ def _gpu_step(recipe: Recipe, config: dict[str, Any], *, num_steps: int) -> Trai
     return TrainStep(load_decoder(source, recipe, device), recipe, num_steps, device.device)
 
 
-def test_a_graph_of_the_decoder_trains_as_its_layers_do() -> None:
+def test_cuda_graph_matches_eager() -> None:
     recipe = tiny_recipe(
         LORA, mode="lora", gradient_accumulation_steps=2, remat="none", precision={"compute": "bfloat16"}
     )
@@ -121,7 +123,7 @@ def test_a_graph_of_the_decoder_trains_as_its_layers_do() -> None:
     assert replayed == pytest.approx(computed, rel=2e-3)
 
 
-def test_larger_bounds_are_captured_again_on_gpu() -> None:
+def test_cuda_graph_recaptures_larger_bounds() -> None:
     recipe = tiny_recipe(
         LORA | {"data": {"row_length": 1024}},
         mode="lora",
@@ -145,7 +147,7 @@ def test_larger_bounds_are_captured_again_on_gpu() -> None:
 
 
 def _examples_of(length: int) -> Batch:
-    """Rows of examples that are all as long as each other, and some padding."""
+    """Rows of examples of equal length, and some padding."""
     batch = random_batch(num_rows=4, row_length=1024)
     columns = np.tile(np.arange(1024, dtype=np.int32), (4, 1))
     is_padding = columns >= 900
@@ -160,9 +162,7 @@ def _examples_of(length: int) -> Batch:
 
 @pytest.mark.skipif(not has_liger(), reason="needs liger-kernel")
 @pytest.mark.parametrize("config", [LLAMA, GEMMA], ids=["llama", "gemma"])
-def test_liger_kernels_train_as_plain_ones_do(
-    config: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_liger_matches_plain_kernels(config: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     recipe = tiny_recipe()
     with_liger = _gpu_step(recipe, config, num_steps=10)
     monkeypatch.setattr("tunix_rt.engines.torch.model.compiled.find_spec", lambda name: None)

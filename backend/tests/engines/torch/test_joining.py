@@ -1,4 +1,4 @@
-"""Joining a run of several torch processes: rejected requests, and processes that never join."""
+"""Joining a process group of torch: invalid addresses, and processes that never join."""
 
 import pytest
 import torch
@@ -14,32 +14,32 @@ CPU = torch.device("cpu")
 
 def join(processes: ProcessGroup, *, timeout_s: int = 0) -> None:
     with joined(processes, CPU, timeout_s=timeout_s):
-        raise AssertionError("nobody else is there")
+        raise AssertionError("no other process exists")
 
 
-def test_an_address_without_a_port_is_refused() -> None:
+def test_address_without_port_is_rejected() -> None:
     with pytest.raises(InvalidInputError, match="'localhost' is not an address"):
         join(ProcessGroup("localhost", 2, 0))
 
 
-def test_a_first_process_that_does_not_answer_is_named() -> None:
+def test_unreachable_coordinator_is_named() -> None:
     port = free_port()
     with pytest.raises(DeviceError, match=f"127.0.0.1:{port} within 0 s"):
         join(ProcessGroup(f"127.0.0.1:{port}", 2, 1))
 
 
-def test_the_first_process_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_first_process_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     for key in ("MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE"):
         monkeypatch.setenv(key, "")
     with pytest.raises(DeviceError, match=r"Not all 2 processes joined.*torchrun"):
         join(ProcessGroup(f"127.0.0.1:{free_port()}", 2, 0), timeout_s=1)
 
 
-def test_a_process_alone_joins_nobody() -> None:
+def test_single_process_joins_no_group() -> None:
     with joined(None, CPU):
         assert not torch.distributed.is_initialized()
 
 
-def test_a_process_on_the_cpu_takes_no_gpu() -> None:
+def test_cpu_process_takes_no_gpu() -> None:
     request = DeviceRequest("cpu")
     assert own_device(request, ProcessGroup("127.0.0.1:1", 2, 1)) is request

@@ -1,4 +1,4 @@
-"""The learning rate of every update, against the JAX engine's."""
+"""The learning rate of every update, compared with the JAX engine."""
 
 from typing import Any
 
@@ -18,20 +18,22 @@ def learning_rates(num_steps: int, **keys: Any) -> list[float]:
 
 @pytest.mark.parametrize("schedule", ["constant", "linear", "cosine"])
 @pytest.mark.parametrize("num_warmup", [0, 3])
-def test_both_engines_have_the_same_learning_rate(schedule: str, num_warmup: int) -> None:
+def test_schedules_match_jax(schedule: str, num_warmup: int) -> None:
     keys = {"schedule": schedule, "warmup_steps": num_warmup, "learning_rate": 3e-4}
     if schedule != "constant":
         keys["final_learning_rate_fraction"] = 0.1
     training = tiny_recipe(**keys).training
-    ours, theirs = learning_rate_at(training, NUM_STEPS), jax_learning_rate_at(training, NUM_STEPS)
+    torch_rate, jax_rate = learning_rate_at(training, NUM_STEPS), jax_learning_rate_at(training, NUM_STEPS)
     steps = range(NUM_STEPS + 2)
-    assert [ours(step) for step in steps] == pytest.approx([float(theirs(step)) for step in steps], rel=1e-5)
+    assert [torch_rate(step) for step in steps] == pytest.approx(
+        [float(jax_rate(step)) for step in steps], rel=1e-5
+    )
 
 
-def test_the_learning_rate_rises_then_falls_and_is_never_zero() -> None:
+def test_warmup_and_decay_are_never_zero() -> None:
     rates = learning_rates(5, warmup_steps=2, schedule="linear")
     assert rates == pytest.approx([1 / 3, 2 / 3, 1, 2 / 3, 1 / 3])
 
 
-def test_a_run_of_one_step_has_the_peak_learning_rate() -> None:
+def test_single_step_uses_peak_rate() -> None:
     assert learning_rates(1, schedule="cosine") == [1.0]

@@ -1,4 +1,4 @@
-"""When Liger kernels are used. test_gpu_kernels.py checks their results on a GPU."""
+"""When Liger kernels are used; test_gpu_kernels.py checks their results on a GPU."""
 
 import pytest
 import torch
@@ -19,7 +19,7 @@ COMPILED, PLAIN = Compiling(True, "it fuses"), Compiling(False, "a short run")
         (COMPILED, "cuda", False, True, "kernels of their own"),
     ],
 )
-def test_liger_fuses_what_no_compiler_does(
+def test_liger_choice_and_reason(
     compiling: Compiling, device: str, has_adapters: bool, is_installed: bool, reason: str
 ) -> None:
     choice = choose_liger(

@@ -1,4 +1,4 @@
-"""From a recipe to the decoder that it trains."""
+"""Loading the decoder of a recipe."""
 
 import json
 from pathlib import Path
@@ -28,8 +28,8 @@ def _loaded(recipe: Recipe) -> Decoder:
     return load_decoder(resolve_model(MODEL), random, choose_device(DeviceRequest("cpu")))
 
 
-class _Products(TorchDispatchMode):
-    """Counts products of matrices."""
+class _MatmulCounter(TorchDispatchMode):
+    """Counts matrix products."""
 
     count = 0
 
@@ -40,42 +40,42 @@ class _Products(TorchDispatchMode):
 
 class _Backward(NamedTuple):
     gradients: list[Tensor]
-    num_products: int
-    num_kept: int
-    """Numbers that the forward pass kept, those that `dots` keeps aside."""
+    num_matmuls: int
+    num_saved: int
+    """Elements that the forward pass saved, except those that `dots` stores itself."""
 
 
 def _backward(remat: Remat) -> _Backward:
     decoder = _loaded(tiny_recipe())
     apply_remat(decoder, remat, has_dropout=False, is_compiled=False)
     decoder.module.train()
-    batch, num_kept = random_batch(), 0
+    batch, num_saved = random_batch(), 0
 
     def pack(tensor: Tensor) -> Tensor:
-        nonlocal num_kept
-        num_kept += tensor.numel()
+        nonlocal num_saved
+        num_saved += tensor.numel()
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
         hidden = decoder.hidden(
             *(torch.from_numpy(array).long() for array in (batch.tokens, batch.segment_ids, batch.positions))
         )
-    with _Products() as products:
+    with _MatmulCounter() as matmuls:
         hidden.square().sum().backward()
     gradients = [p.grad for p in decoder.module.model.parameters() if p.grad is not None]
-    return _Backward(gradients, products.count, num_kept)
+    return _Backward(gradients, matmuls.count, num_saved)
 
 
-def test_what_is_computed_again_changes_memory_and_no_gradient() -> None:
+def test_remat_saves_memory_with_equal_gradients() -> None:
     none, dots, block = map(_backward, ("none", "dots", "block"))
 
     for other in (dots, block):
         assert all(map(torch.equal, none.gradients, other.gradients))
-        assert other.num_kept < none.num_kept / 4
-    assert block.num_products > dots.num_products == none.num_products
+        assert other.num_saved < none.num_saved / 4
+    assert block.num_matmuls > dots.num_matmuls == none.num_matmuls
 
 
-def test_random_weights_follow_from_the_seed() -> None:
+def test_random_weights_follow_seed() -> None:
     first, again, other = (_loaded(tiny_recipe(seed=seed)) for seed in (0, 0, 1))
 
     assert torch.equal(first.head_weight(), again.head_weight())
@@ -93,28 +93,28 @@ def test_lora_trains_adapters_only() -> None:
     assert all("q_proj.lora_" in name for name in trained)
 
 
-def test_an_attention_kernel_of_another_device_is_refused() -> None:
+def test_kernel_of_other_device_is_rejected() -> None:
     with pytest.raises(InvalidInputError, match=r"training\.attention splash.*--engine jax"):
         _loaded(tiny_recipe(attention="splash"))
     with pytest.raises(InvalidInputError, match=r"training\.attention cudnn.*NVIDIA GPUs only"):
         _loaded(tiny_recipe(attention="cudnn"))
 
 
-def test_dropout_of_the_published_model_is_switched_off_and_told(tmp_path: Path) -> None:
+def test_config_dropout_is_disabled_and_reported(tmp_path: Path) -> None:
     decoder = decoder_of(_saved_model(tmp_path, attention_dropout=0.25))
 
     assert decoder.notes == ("attention_dropout 0.25 of config.json is not applied",)
     assert decoder.module.model.layers[0].self_attn.attention_dropout == 0.0
 
 
-def test_weights_of_another_shape_than_the_config_are_refused(tmp_path: Path) -> None:
+def test_weight_shape_mismatch_is_rejected(tmp_path: Path) -> None:
     directory = _saved_model(tmp_path, intermediate_size=64)
 
     with pytest.raises(DataError, match=r"has shape .* but config\.json asks for"):
         decoder_of(directory)
 
 
-def test_a_model_of_another_architecture_is_refused(tmp_path: Path) -> None:
+def test_unsupported_architecture_is_rejected(tmp_path: Path) -> None:
     directory = _saved_model(tmp_path, model_type="gpt2")
 
     with pytest.raises(InvalidInputError, match="'gpt2' are not supported"):
@@ -122,7 +122,7 @@ def test_a_model_of_another_architecture_is_refused(tmp_path: Path) -> None:
 
 
 def _saved_model(directory: Path, **changes: object) -> Path:
-    """A tiny Llama whose config.json says something else than its weights."""
+    """A tiny Llama with changed values in its config.json."""
     tiny_model("llama").save_pretrained(directory)
     path = directory / "config.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))

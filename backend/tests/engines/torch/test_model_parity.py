@@ -1,4 +1,4 @@
-"""Every family gives the hidden states of the JAX engine and the logits of plain transformers, in float32."""
+"""Every family matches the hidden states of the JAX engine and the logits of transformers in float32."""
 
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from tunix_rt.engines.jax.weights import load_params
 from tunix_rt.engines.planning.kernels import TorchKernel
 
 ROW_LENGTH = 24
-LENGTHS = (11, 3, 8, ROW_LENGTH)  # Shorter and longer than the windows of the models.
+LENGTHS = (11, 3, 8, ROW_LENGTH)  # Shorter and longer than the sliding windows of the models.
 
 
 def _rows() -> list[list[Any]]:
@@ -26,22 +26,22 @@ def _rows() -> list[list[Any]]:
 
 
 @pytest.mark.parametrize("name", CONFIGS)
-def test_packed_rows_have_the_hidden_states_of_the_jax_engine(name: str, tmp_path: Path) -> None:
+def test_hidden_states_match_jax(name: str, tmp_path: Path) -> None:
     tiny_model(name).save_pretrained(tmp_path)
     kernel: TorchKernel = "dense" if name == "gemma2" else "sdpa"
     decoder = decoder_of(tmp_path, kernel=kernel)
     inputs = packed_rows(_rows(), ROW_LENGTH)
 
     with torch.no_grad():
-        ours = decoder.hidden(*inputs_of(inputs)).numpy()
+        actual = decoder.hidden(*inputs_of(inputs)).numpy()
 
     params = load_params(tmp_path, decoder.architecture, "float32")
-    theirs = hidden_states(params, None, decoder.architecture, inputs, ForwardOptions("float32"))
-    np.testing.assert_allclose(ours, np.asarray(theirs), atol=1e-4, rtol=1e-4)
+    expected = hidden_states(params, None, decoder.architecture, inputs, ForwardOptions("float32"))
+    np.testing.assert_allclose(actual, np.asarray(expected), atol=1e-4, rtol=1e-4)
 
 
 @pytest.mark.parametrize("name", ["gemma2", "gemma3", "llama"])
-def test_every_example_has_the_logits_that_transformers_gives_it_alone(name: str, tmp_path: Path) -> None:
+def test_packed_logits_match_transformers(name: str, tmp_path: Path) -> None:
     model = tiny_model(name)
     model.save_pretrained(tmp_path)
     decoder = decoder_of(tmp_path, kernel="dense")
@@ -50,11 +50,11 @@ def test_every_example_has_the_logits_that_transformers_gives_it_alone(name: str
     with torch.no_grad():
         hidden = decoder.hidden(*inputs_of(packed_rows(rows, ROW_LENGTH)))
         logits = hidden @ decoder.head_weight().T
-        theirs = model(torch.from_numpy(rows[0][2][None]).long()).logits[0]
+        expected = model(torch.from_numpy(rows[0][2][None]).long()).logits[0]
     cap = decoder.architecture.final_softcap
     logits = logits if cap is None else cap * torch.tanh(logits / cap)
 
-    torch.testing.assert_close(logits[0, 14:22], theirs, atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(logits[0, 14:22], expected, atol=1e-4, rtol=1e-4)
 
 
 @pytest.mark.parametrize("name", ["gemma", "qwen3-window"])
@@ -68,7 +68,8 @@ def test_fused_and_dense_attention_agree(name: str, tmp_path: Path) -> None:
     torch.testing.assert_close(dense, fused, atol=1e-5, rtol=1e-5)
 
 
-def test_float32_norms_and_embedding_serve_bfloat16_matrices(tmp_path: Path) -> None:
+def test_mixed_precision_is_near_float32(tmp_path: Path) -> None:
+    """The matrices are bfloat16; the norms and the embedding are float32."""
     tiny_model("llama").save_pretrained(tmp_path)
     decoder = decoder_of(tmp_path, compute="bfloat16")
     for name, parameter in decoder.module.model.layers.named_parameters():
@@ -77,12 +78,12 @@ def test_float32_norms_and_embedding_serve_bfloat16_matrices(tmp_path: Path) -> 
     inputs = packed_rows(_rows(), ROW_LENGTH)
 
     with torch.no_grad():
-        ours = decoder.hidden(*inputs_of(inputs))
+        actual = decoder.hidden(*inputs_of(inputs))
 
     params = load_params(tmp_path, decoder.architecture, "float32")
     exact = hidden_states(params, None, decoder.architecture, inputs, ForwardOptions("float32"))
-    assert ours.dtype == torch.bfloat16
-    np.testing.assert_allclose(ours.float().numpy(), np.asarray(exact), atol=0.15)
+    assert actual.dtype == torch.bfloat16
+    np.testing.assert_allclose(actual.float().numpy(), np.asarray(exact), atol=0.15)
 
 
 def test_gemma_embedding_scale_is_rounded(tmp_path: Path) -> None:
@@ -90,8 +91,8 @@ def test_gemma_embedding_scale_is_rounded(tmp_path: Path) -> None:
     model.save_pretrained(tmp_path)
     tokens = torch.arange(8)[None]
 
-    ours = decoder_of(tmp_path, compute="bfloat16").embed(tokens)
+    actual = decoder_of(tmp_path, compute="bfloat16").embed(tokens)
 
     with torch.no_grad():
-        theirs = model.to(torch.bfloat16).get_input_embeddings()(tokens)
-    assert jnp.array_equal(ours.detach().float().numpy(), theirs.float().numpy())
+        expected = model.to(torch.bfloat16).get_input_embeddings()(tokens)
+    assert jnp.array_equal(actual.detach().float().numpy(), expected.float().numpy())

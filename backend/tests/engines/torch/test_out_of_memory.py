@@ -1,4 +1,4 @@
-"""Which torch errors mean that a device is out of memory."""
+"""Recognition of out-of-memory errors of torch."""
 
 import pytest
 import torch
@@ -6,15 +6,15 @@ import torch
 from tunix_rt.engines.torch.devices import is_out_of_memory
 
 
-def test_the_allocators_of_cpu_and_gpu_are_recognised() -> None:
+def test_allocator_errors_are_recognized() -> None:
     with pytest.raises(RuntimeError) as too_large:
         torch.empty(2**50)
     assert is_out_of_memory(too_large.value)
     assert is_out_of_memory(torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB."))
 
 
-def test_any_other_error_is_not_about_memory() -> None:
-    with pytest.raises(RuntimeError) as misfit:
+def test_other_errors_are_not_recognized() -> None:
+    with pytest.raises(RuntimeError) as shape_mismatch:
         torch.ones(2, 3) @ torch.ones(2, 3)
-    assert not is_out_of_memory(misfit.value)
+    assert not is_out_of_memory(shape_mismatch.value)
     assert not is_out_of_memory(ValueError("not enough memory"))

@@ -1,4 +1,4 @@
-"""Out of memory while training: explained with the plan, fixed by the suggested flag, and resumed."""
+"""Out of memory during training: the error cites the plan, and the suggested flag resumes the run."""
 
 import json
 import resource
@@ -7,24 +7,18 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from support.training import Workshop, make_workshop
+from support.training import Workshop
 
 from tunix_rt.base.errors import DoesNotFitError
 
 ADDRESS_LIMIT = 64 * 2**30
-# Who sees whom in a row of a million tokens is a terabyte.
-ENDLESS_ROWS = ("data.row_length=1048576", "training.batch_size=2", "training.attention=dense")
-
-
-@pytest.fixture(scope="module")
-def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
-    root = tmp_path_factory.mktemp("workshop")
-    return make_workshop(root, "torch")
+# The dense attention mask of a row of a million tokens takes a terabyte.
+HUGE_ROWS = ("data.row_length=1048576", "training.batch_size=2", "training.attention=dense")
 
 
 @contextmanager
 def limited_memory() -> Iterator[None]:
-    """The allocator refuses at once, whatever the kernel would promise."""
+    """Limit the address space: the allocator fails at once, even where the kernel would overcommit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_LIMIT, hard))
     try:
@@ -33,23 +27,23 @@ def limited_memory() -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
-def test_the_error_names_the_plan_and_the_flag_that_helps(workshop: Workshop) -> None:
-    with limited_memory(), pytest.raises(DoesNotFitError) as caught:
-        workshop.train("endless", *ENDLESS_ROWS, is_forced=True)
-    assert caught.value.exit_code == 5
-    assert "The device ran out of memory. Planned: " in caught.value.detail
-    assert "--resume --set training.gradient_accumulation_steps=2:" in caught.value.next_step
-    manifest = workshop.manifest("endless")
+def test_error_cites_plan_and_flag(workshop: Workshop) -> None:
+    with limited_memory(), pytest.raises(DoesNotFitError) as error:
+        workshop.train("huge", *HUGE_ROWS, is_forced=True)
+    assert error.value.exit_code == 5
+    assert "The device ran out of memory. Planned: " in error.value.detail
+    assert "--resume --set training.gradient_accumulation_steps=2:" in error.value.next_step
+    manifest = workshop.manifest("huge")
     assert (manifest["status"], manifest["exit_code"], manifest["is_forced"]) == ("failed", 5, True)
-    plan = json.loads((workshop.root / "endless" / "plan.json").read_bytes())
+    plan = json.loads((workshop.root / "huge" / "plan.json").read_bytes())
     assert (plan["source"], plan["fits"]) == ("estimated", False)
 
 
-def test_a_run_goes_on_with_smaller_parts_of_the_same_batch(workshop: Workshop) -> None:
+def test_resumes_with_smaller_micro_batches(workshop: Workshop) -> None:
     workshop.train("whole")
     workshop.train("parts", "training.num_steps=6")
-    finer = "training.gradient_accumulation_steps=4"
-    assert workshop.train("parts", finer, resume_from="latest").status == "succeeded"
+    smaller = "training.gradient_accumulation_steps=4"
+    assert workshop.train("parts", smaller, resume_from="latest").status == "succeeded"
     losses, expected = (
         [line["loss"] for line in workshop.metrics(name) if "loss" in line] for name in ("parts", "whole")
     )

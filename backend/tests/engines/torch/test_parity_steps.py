@@ -1,7 +1,7 @@
-"""Both engines make the same of a recipe: the same batches, the same losses, the same weights.
+"""Both engines train a recipe with the same batches to the same losses and weights.
 
-Float32 on the CPU, 20 steps from the same weights, with warm-up, cosine, weight decay and active clipping.
-Every optimizer, every number of micro-batches and every mode meets both models.
+Float32 on the CPU, 20 steps from the same weights: warm-up, cosine decay, weight decay and active clipping.
+Each optimizer, number of micro-batches and mode is tested with both models.
 """
 
 from pathlib import Path
@@ -26,12 +26,14 @@ LORA = {"rank": 4, "alpha": 8.0, "targets": ["q", "v", "up", "down"]}
 MAX_GRAD_NORM = 0.5
 
 
-def recipe_for(model: Path, optimizer: dict[str, Any], num_parts: int, lora: dict[str, Any] | None) -> Recipe:
+def recipe_for(
+    model: Path, optimizer: dict[str, Any], num_micro_batches: int, lora: dict[str, Any] | None
+) -> Recipe:
     training = {
         "mode": "full" if lora is None else "lora",
         "num_steps": 20,
         "batch_size": 4,
-        "gradient_accumulation_steps": num_parts,
+        "gradient_accumulation_steps": num_micro_batches,
         "learning_rate": 1e-3,
         "warmup_steps": 3,
         "schedule": "cosine",
@@ -53,7 +55,7 @@ def recipe_for(model: Path, optimizer: dict[str, Any], num_parts: int, lora: dic
 
 
 @pytest.mark.parametrize(
-    ("model", "optimizer", "num_parts", "lora"),
+    ("model", "optimizer", "num_micro_batches", "lora"),
     [
         ("tiny-gemma", ADAMW, 4, None),
         ("tiny-llama", ADAFACTOR, 1, None),
@@ -62,26 +64,28 @@ def recipe_for(model: Path, optimizer: dict[str, Any], num_parts: int, lora: dic
     ],
     ids=["gemma-adamw", "llama-adafactor", "gemma-lora-adafactor", "llama-lora-adamw"],
 )
-def test_both_engines_train_the_same(
-    model: str, optimizer: dict[str, Any], num_parts: int, lora: dict[str, Any] | None, tmp_path: Path
+def test_torch_training_matches_jax(
+    model: str, optimizer: dict[str, Any], num_micro_batches: int, lora: dict[str, Any] | None, tmp_path: Path
 ) -> None:
     weights, adapters, scratch = (tmp_path / name for name in ("weights", "adapters", "scratch"))
     for directory in (weights, adapters, scratch):
         directory.mkdir()
-    recipe = recipe_for(save_tiny_model(model, weights), optimizer, num_parts, lora)
+    recipe = recipe_for(save_tiny_model(model, weights), optimizer, num_micro_batches, lora)
     prepared = prepare_sums(recipe)
     first = None if lora is None else save_first_adapters(prepared, adapters)
 
-    theirs = train_in_jax(prepared, first, scratch)
-    ours = train_in_torch(prepared, first)
+    jax_run = train_in_jax(prepared, first, scratch)
+    torch_run = train_in_torch(prepared, first)
 
-    is_trained = theirs.batch["loss_mask"] > 0
+    is_trained = jax_run.batch["loss_mask"] > 0
     for name in ("tokens", "segment_ids", "positions", "loss_mask"):
-        np.testing.assert_array_equal(ours.batch[name], theirs.batch[name])
-    np.testing.assert_array_equal(ours.batch["targets"][is_trained], theirs.batch["targets"][is_trained])
-    assert ours.losses == pytest.approx(theirs.losses, abs=1e-4)
-    assert ours.grad_norms == pytest.approx(theirs.grad_norms, rel=1e-3)
-    assert largest_difference(ours.weights, theirs.weights) < 1e-4
-    # The test would prove little of a training that clips nothing and learns nothing.
-    assert max(theirs.grad_norms) > MAX_GRAD_NORM
-    assert theirs.losses[-1] < theirs.losses[0] - 0.1
+        np.testing.assert_array_equal(torch_run.batch[name], jax_run.batch[name])
+    np.testing.assert_array_equal(
+        torch_run.batch["targets"][is_trained], jax_run.batch["targets"][is_trained]
+    )
+    assert torch_run.losses == pytest.approx(jax_run.losses, abs=1e-4)
+    assert torch_run.grad_norms == pytest.approx(jax_run.grad_norms, rel=1e-3)
+    assert largest_difference(torch_run.weights, jax_run.weights) < 1e-4
+    # Without clipping and learning, the comparison would prove little.
+    assert max(jax_run.grad_norms) > MAX_GRAD_NORM
+    assert jax_run.losses[-1] < jax_run.losses[0] - 0.1

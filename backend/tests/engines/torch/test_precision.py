@@ -1,4 +1,4 @@
-"""Number formats: the effect of a small update on a weight, and working copies."""
+"""Number formats: small updates, working copies of the weights, and seeded random streams."""
 
 import pytest
 import torch
@@ -30,29 +30,23 @@ def noise(*names: int | str) -> torch.Generator:
     return generator(CPU, 0, *names)
 
 
-def test_stochastic_rounding_is_right_on_average() -> None:
-    values = torch.full((100_000,), 1.0 + 2**-9)  # A quarter of the way from 1 to 1 + 2**-7.
+@pytest.mark.parametrize("sign", [1, -1])
+def test_stochastic_rounding_is_unbiased(sign: int) -> None:
+    values = torch.full((100_000,), sign * (1 + 2**-9))  # A quarter of the way from 1 to 1 + 2**-7.
     rounded = round_stochastically(values, noise()).float()
-    assert set(rounded.unique().tolist()) == {1.0, 1.0 + 2**-7}
-    assert rounded.mean().item() == pytest.approx(1.0 + 2**-9, abs=1e-4)
+    assert set(rounded.unique().tolist()) == {sign, sign * (1 + 2**-7)}
+    assert rounded.mean().item() == pytest.approx(sign * (1 + 2**-9), abs=1e-4)
 
 
-def test_stochastic_rounding_of_negative_numbers_is_right_on_average() -> None:
-    values = torch.full((100_000,), -1.0 - 2**-9)
-    rounded = round_stochastically(values, noise()).float()
-    assert set(rounded.unique().tolist()) == {-1.0, -1.0 - 2**-7}
-    assert rounded.mean().item() == pytest.approx(-1.0 - 2**-9, abs=1e-4)
-
-
-def test_stochastic_rounding_leaves_bfloat16_numbers_and_infinities_alone() -> None:
+def test_stochastic_rounding_keeps_exact_values() -> None:
     values = torch.tensor([0.0, -1.5, 3.0, torch.inf, -torch.inf, torch.nan])
     torch.testing.assert_close(
         round_stochastically(values, noise()).float(), values, rtol=0, atol=0, equal_nan=True
     )
 
 
-def moves(weight_format: torch.dtype, *, is_random: bool = False) -> Tensor:
-    """What 20 updates of 1e-5 add to each of many random weights."""
+def weight_changes(weight_format: torch.dtype, *, is_random: bool = False) -> Tensor:
+    """The changes of many random weights after 20 updates of 1e-5."""
     start = torch.randn(100, 1000, generator=noise("start")).bfloat16().float()
     weights = start.to(weight_format, copy=True)
     for step in range(20):
@@ -60,20 +54,20 @@ def moves(weight_format: torch.dtype, *, is_random: bool = False) -> Tensor:
     return weights.float() - start
 
 
-def test_small_updates_move_float32_master_weights() -> None:
-    assert moves(torch.float32).gt(0).float().mean() > 0.99
-    assert moves(torch.float32).mean().item() == pytest.approx(20e-5, rel=0.01)
+def test_small_updates_move_float32_weights() -> None:
+    assert weight_changes(torch.float32).gt(0).float().mean() > 0.99
+    assert weight_changes(torch.float32).mean().item() == pytest.approx(20e-5, rel=0.01)
 
 
 def test_small_updates_are_lost_in_bfloat16() -> None:
-    assert moves(torch.bfloat16).gt(0).float().mean() < 0.05
+    assert weight_changes(torch.bfloat16).gt(0).float().mean() < 0.05
 
 
-def test_small_updates_move_bfloat16_weights_on_average_with_stochastic_rounding() -> None:
-    assert moves(torch.bfloat16, is_random=True).mean().item() == pytest.approx(20e-5, rel=0.1)
+def test_stochastic_rounding_keeps_small_updates() -> None:
+    assert weight_changes(torch.bfloat16, is_random=True).mean().item() == pytest.approx(20e-5, rel=0.1)
 
 
-def test_matrices_compute_in_bfloat16_and_norms_and_embedding_as_stored() -> None:
+def test_only_matrices_compute_in_bfloat16() -> None:
     module = TinyLayer()
     weights = {weight.name: weight for weight in trained_weights(module, torch.bfloat16)}
     assert module.up_proj.weight.dtype == torch.bfloat16
@@ -92,14 +86,14 @@ def test_working_copies_follow_stored_weights() -> None:
     assert module.embed_tokens.weight.unique().tolist() == [torch.tensor(0.1).item()]
 
 
-def test_bfloat16_weights_that_compute_in_float32_have_a_float32_copy() -> None:
+def test_bfloat16_weights_get_float32_copy() -> None:
     module = TinyLayer().to(torch.bfloat16)
     weights = {weight.name: weight for weight in trained_weights(module, torch.float32)}
     assert module.up_proj.weight.dtype == torch.float32
     assert weights["up_proj.weight"].stored.dtype == torch.bfloat16
 
 
-def test_layers_that_draw_inside_a_stream_leave_the_world_outside_alone() -> None:
+def test_seeded_stream_is_isolated() -> None:
     torch.manual_seed(1)
     expected = torch.rand(3)
     torch.manual_seed(1)

@@ -1,4 +1,4 @@
-"""QLoRA: quantised matrices equal those of the JAX engine and stay frozen."""
+"""QLoRA: quantized matrices equal those of the JAX engine and stay frozen."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -37,7 +37,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def wide_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Matrices wide enough for the blocks of bitsandbytes."""
+    """A model whose matrices are wide enough for the blocks of bitsandbytes."""
     path = tmp_path_factory.mktemp("llama")
     torch.manual_seed(0)
     sizes: dict[str, Any] = {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 1}
@@ -56,7 +56,7 @@ def _hidden(decoder: Decoder) -> Tensor:
 
 
 @pytest.mark.parametrize(("format", "block_size"), FORMATS)
-def test_quantised_matrices_are_those_of_the_jax_engine(
+def test_quantized_matrices_match_jax(
     format: QuantizationFormat, block_size: int, wide_directory: Path
 ) -> None:
     decoder = decoder_of(wide_directory)
@@ -65,14 +65,14 @@ def test_quantised_matrices_are_those_of_the_jax_engine(
 
     quantize_layers(decoder, section, CPU)
 
-    ours = plain_weight(decoder.module.model.layers[0].mlp.down_proj)
-    assert ours is not None
-    theirs = dequantize(quantize_matrix(jnp.asarray(weight.T[None]), section, "down"), jnp.float32)[0].T
-    np.testing.assert_allclose(ours.numpy(), np.asarray(theirs), atol=1e-6)
+    actual = plain_weight(decoder.module.model.layers[0].mlp.down_proj)
+    assert actual is not None
+    expected = dequantize(quantize_matrix(jnp.asarray(weight.T[None]), section, "down"), jnp.float32)[0].T
+    np.testing.assert_allclose(actual.numpy(), np.asarray(expected), atol=1e-6)
 
 
 @pytest.mark.parametrize(("format", "block_size"), FORMATS)
-def test_products_match_dequantised_matrices(
+def test_products_match_dequantized_matrices(
     format: QuantizationFormat, block_size: int, wide_directory: Path
 ) -> None:
     decoder = decoder_of(wide_directory)
@@ -89,17 +89,17 @@ def test_products_match_dequantised_matrices(
     torch.testing.assert_close(gradient, 2 * (x @ weight.T) @ weight, rtol=1e-4, atol=1e-4)
 
 
-def test_int8_is_close_to_the_model_that_it_stands_for(directory: Path) -> None:
-    quantised = decoder_of(directory)
-    quantize_layers(quantised, _section("int8", 16), CPU)
+def test_int8_is_near_full_precision(directory: Path) -> None:
+    quantized = decoder_of(directory)
+    quantize_layers(quantized, _section("int8", 16), CPU)
 
     with torch.no_grad():
-        difference = _hidden(quantised) - _hidden(decoder_of(directory))
+        difference = _hidden(quantized) - _hidden(decoder_of(directory))
 
     assert 0 < difference.abs().max() < 0.2
 
 
-def test_adapters_train_beside_quantised_matrices_and_merge_into_what_training_saw(directory: Path) -> None:
+def test_adapters_train_and_merge_when_quantized(directory: Path) -> None:
     decoder = decoder_of(directory)
     quantize_layers(decoder, _section("int8", 16), CPU)
     add_adapters(decoder, LoraSection(rank=2, targets=("q", "down")), seed=0)
@@ -115,24 +115,24 @@ def test_adapters_train_beside_quantised_matrices_and_merge_into_what_training_s
         torch.testing.assert_close(_hidden(merged), _hidden(decoder), atol=1e-4, rtol=1e-4)
 
 
-def test_codes_are_a_quarter_of_float32(directory: Path) -> None:
+def test_int8_codes_and_scales() -> None:
     matrix = Int8Linear(torch.randn(32, 64), block_size=16)
 
     assert matrix.weight.dtype == torch.int8
     assert matrix.scales.shape == (32, 4)
 
 
-def test_a_block_size_that_does_not_divide_the_inputs_is_refused(directory: Path) -> None:
+def test_indivisible_block_size_is_rejected(directory: Path) -> None:
     with pytest.raises(InvalidInputError, match=r"quantization\.block_size 24"):
         quantize_layers(decoder_of(directory), _section("int8", 24), CPU)
 
 
 @pytest.mark.skipif(HAS_BITSANDBYTES, reason="bitsandbytes is installed")
-def test_nf4_without_bitsandbytes_names_the_extra(wide_directory: Path) -> None:
+def test_missing_bitsandbytes_names_extra(wide_directory: Path) -> None:
     with pytest.raises(MissingExtraError, match=r"pip install 'tunix-rt\[torch-qlora\]'"):
         quantize_layers(decoder_of(wide_directory), _section("nf4", 64), CPU)
 
 
-def test_nf4_refuses_blocks_that_bitsandbytes_has_no_kernel_for(directory: Path) -> None:
+def test_unsupported_nf4_block_size_is_rejected(directory: Path) -> None:
     with pytest.raises(InvalidInputError, match=r"quantization\.block_size 16.*int8"):
         quantize_layers(decoder_of(directory), _section("nf4", 16), CPU)

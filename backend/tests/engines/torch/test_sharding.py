@@ -1,4 +1,4 @@
-"""The layout of a run over processes, as far as one process can check it."""
+"""The layout of a run over processes, as far as a single process can check it."""
 
 from typing import Any
 
@@ -20,43 +20,35 @@ def layout_for(sharding: dict[str, Any], processes: ProcessGroup | None = None, 
     return make_layout(recipe, tiny_architecture(), processes, CPU)
 
 
-def test_a_process_alone_has_all_rows() -> None:
+def test_single_process_has_all_rows() -> None:
     batch = random_batch()
     assert layout_for({}) is ALONE
     assert ALONE.local_rows(batch) is batch
 
 
-def test_every_row_belongs_to_one_process() -> None:
+def test_rows_are_partitioned() -> None:
     batch = random_batch(num_rows=4)
     parts = [Layout(process_id, 2).local_rows(batch).tokens for process_id in range(2)]
     np.testing.assert_array_equal(parts[1], batch.tokens[[1, 3]])
     np.testing.assert_array_equal(np.stack(parts, axis=1).reshape(batch.tokens.shape), batch.tokens)
 
 
-def test_only_the_first_process_writes() -> None:
+def test_process_0_is_first() -> None:
     assert [Layout(process_id, 2).is_first for process_id in range(2)] == [True, False]
 
 
-def test_shared_products_are_left_to_the_other_engine() -> None:
-    with pytest.raises(InvalidInputError, match=r"sharding.tensor 2.*--engine jax"):
-        layout_for({"fsdp": 1, "tensor": 2}, TWO)
-
-
-def test_quantised_weights_are_not_shared() -> None:
-    with pytest.raises(InvalidInputError, match=r"quantised weights.*sharding.data to auto"):
-        layout_for({}, TWO, mode="qlora")
-
-
-def test_a_mesh_of_more_processes_than_there_are_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match="cannot be built from 1 device"):
-        layout_for({"fsdp": 2})
-
-
-def test_rows_that_cannot_be_split_are_refused() -> None:
-    with pytest.raises(InvalidInputError, match="cannot be split over 2 devices"):
-        layout_for({}, TWO, batch_size=3)
-
-
-def test_a_process_without_work_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match="uses 1 of 2 processes"):
-        layout_for({"fsdp": 1}, TWO)
+@pytest.mark.parametrize(
+    ("sharding", "processes", "training", "message"),
+    [
+        pytest.param({"fsdp": 1, "tensor": 2}, TWO, {}, r"sharding.tensor 2.*--engine jax", id="tensor"),
+        pytest.param({}, TWO, {"mode": "qlora"}, r"quantised weights.*sharding.data to auto", id="qlora"),
+        pytest.param({"fsdp": 2}, None, {}, "cannot be built from 1 device", id="oversized-mesh"),
+        pytest.param({}, TWO, {"batch_size": 3}, "cannot be split over 2 devices", id="indivisible-rows"),
+        pytest.param({"fsdp": 1}, TWO, {}, "uses 1 of 2 processes", id="idle-process"),
+    ],
+)
+def test_unsupported_layout_is_rejected(
+    sharding: dict[str, Any], processes: ProcessGroup | None, training: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        layout_for(sharding, processes, **training)

@@ -1,4 +1,4 @@
-"""The train step: accumulation, clipping, divergence, randomness and formats."""
+"""The train step: accumulation, clipping, divergence, resuming, dropout and precision."""
 
 from dataclasses import replace
 from typing import Any
@@ -29,8 +29,8 @@ BFLOAT16_WEIGHTS = {
 }
 
 
-class NeverWaiting(TorchDispatchMode):
-    """Refuses what makes the host wait for a device, and so works on the CPU too."""
+class NoHostSync(TorchDispatchMode):
+    """Fails on operations that make the host wait for a device; it detects them on the CPU too."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = func.overloadpacket.__name__
@@ -42,15 +42,26 @@ def first_moments(step: TrainStep) -> dict[str, Tensor]:
     return {name: tensor for name, tensor in step.state_dict().items() if name.startswith("first_moments.")}
 
 
-def test_accumulated_micro_batches_equal_the_whole_batch() -> None:
+def assert_resume_is_bit_equal(uninterrupted: TrainStep, resumed: TrainStep) -> None:
+    """Train for 4 steps, once without a break and once from the state after 2 steps."""
+    train(uninterrupted, 2)
+    saved = copied(uninterrupted.state_dict())
+    expected = losses(train(uninterrupted, 2, first=2))
+
+    resumed.load_state_dict(saved)
+    assert losses(train(resumed, 2, first=2)) == expected
+    assert largest_difference(resumed.state_dict(), uninterrupted.state_dict()) == 0
+
+
+def test_accumulation_matches_whole_batch() -> None:
     whole, parts = tiny_step(tiny_recipe()), tiny_step(tiny_recipe(gradient_accumulation_steps=4))
     whole_metrics, parts_metrics = train(whole, 2), train(parts, 2)
     assert losses(parts_metrics) == pytest.approx(losses(whole_metrics), abs=1e-6)
     assert largest_difference(first_moments(whole), first_moments(parts)) < 1e-6
 
 
-def test_a_mean_of_means_would_not_equal_the_whole_batch() -> None:
-    """The batch of the test above has unequal micro-batches: the wrong formula is seen to be wrong."""
+def test_loss_is_the_token_mean() -> None:
+    """The micro-batches are unequal, so a mean of their means would differ."""
     step, batch = tiny_step(tiny_recipe()), random_batch()
     sums = []
     for first in range(0, 8, 2):
@@ -64,7 +75,7 @@ def test_a_mean_of_means_would_not_equal_the_whole_batch() -> None:
     assert abs(mean_of_means - mean) > 1e-3
 
 
-def test_gradients_of_bfloat16_micro_batches_are_summed_in_float32() -> None:
+def test_bfloat16_gradients_sum_in_float32() -> None:
     parameter = nn.Parameter(torch.ones(2, 2, dtype=torch.bfloat16))
     sums = GradientSums([TrainedWeight("up", parameter, parameter.data)], num_micro_batches=9)
     for factor in (1.0, *[2**-9] * 8):  # In bfloat16, 1 + 2**-9 is 1.
@@ -75,7 +86,7 @@ def test_gradients_of_bfloat16_micro_batches_are_summed_in_float32() -> None:
     assert parameter.grad is None
 
 
-def test_gradients_that_a_graph_leaves_are_summed_as_others_are() -> None:
+def test_graph_gradients_sum_in_float32() -> None:
     torch.manual_seed(0)
     shapes = ((3, 2), (5,), (2, 4))
     parameters = [nn.Parameter(torch.ones(shape, dtype=torch.bfloat16)) for shape in shapes]
@@ -83,7 +94,7 @@ def test_gradients_that_a_graph_leaves_are_summed_as_others_are() -> None:
     sums = GraphGradientSums(
         [TrainedWeight(str(index), each, each.data) for index, each in enumerate(parameters)]
     )
-    for _ in range(2):  # the second time from nothing
+    for _ in range(2):  # the second time, the sums start from zero
         for gradients in passes:
             for parameter, gradient in zip(parameters, gradients, strict=True):
                 parameter.grad = gradient.clone()
@@ -101,7 +112,7 @@ def test_reported_norm_is_before_clipping() -> None:
     assert float(norm_of_clipped) == pytest.approx(0.1, rel=1e-4)
 
 
-def test_metrics_name_the_learning_rate_and_count_the_trained_tokens() -> None:
+def test_metrics_report_rate_and_trained_tokens() -> None:
     metrics = train(tiny_step(tiny_recipe()), 2)
     assert [each.num_trained_tokens for each in metrics] == [random_batch().num_trained_tokens] * 2
     assert metrics[0].learning_rate == pytest.approx(1e-2)
@@ -127,7 +138,7 @@ def test_non_finite_step_stops_all_updates(optimizer: str) -> None:
     assert largest_difference(step.state_dict(), before) > 0
 
 
-def test_a_batch_without_a_trained_token_changes_no_weight() -> None:
+def test_untrained_batch_changes_no_weight() -> None:
     step, batch = tiny_step(tiny_recipe()), random_batch()
     before = copied(step.stored_weights())
     empty = step.put_batch(replace(batch, loss_mask=np.zeros_like(batch.loss_mask)))
@@ -138,32 +149,24 @@ def test_a_batch_without_a_trained_token_changes_no_weight() -> None:
 
 @pytest.mark.parametrize("precision", [{"compute": "float32"}, BFLOAT16_WEIGHTS])
 @pytest.mark.parametrize("optimizer", ["adamw", "adafactor"])
-def test_a_resumed_run_goes_on_to_the_bit(precision: dict[str, Any], optimizer: str) -> None:
+def test_resume_is_bit_equal(precision: dict[str, Any], optimizer: str) -> None:
     if optimizer == "adafactor":
         precision = {key: value for key, value in precision.items() if key != "optimizer_state"}
     recipe = tiny_recipe(precision=precision, optimizer=optimizer)
-    unbroken = tiny_step(recipe)
-    train(unbroken, 2)
-    saved = copied(unbroken.state_dict())
-    expected = losses(train(unbroken, 2, first=2))
-
-    resumed = tiny_step(recipe)
-    resumed.load_state_dict(saved)
-    assert losses(train(resumed, 2, first=2)) == expected
-    assert largest_difference(resumed.state_dict(), unbroken.state_dict()) == 0
+    assert_resume_is_bit_equal(tiny_step(recipe), tiny_step(recipe))
 
 
-def test_updates_too_small_for_bfloat16_gather_in_the_master_weights() -> None:
+def test_small_updates_accumulate_in_master_weights() -> None:
     step = tiny_step(tiny_recipe(learning_rate=1e-6, precision={"compute": "bfloat16"}))
     before = copied(step.stored_weights())
     train(step, 5)
     name = "model.layers.0.mlp.up_proj.weight"
-    moved = (step.stored_weights()[name] - before[name]).abs()
-    assert 2e-6 < float(moved.mean()) < 6e-6
+    change = (step.stored_weights()[name] - before[name]).abs()
+    assert 2e-6 < float(change.mean()) < 6e-6
     assert step.stored_weights()[name].dtype == torch.float32
 
 
-def test_bfloat16_computes_nearly_what_float32_does() -> None:
+def test_bfloat16_is_near_float32() -> None:
     exact = losses(train(tiny_step(tiny_recipe()), 3))
     for precision in ({"compute": "bfloat16"}, BFLOAT16_WEIGHTS):
         for parts in (1, 4):
@@ -172,35 +175,28 @@ def test_bfloat16_computes_nearly_what_float32_does() -> None:
 
 
 @pytest.mark.parametrize("optimizer", ["adamw", "adafactor"])
-def test_a_step_never_waits_for_the_device(optimizer: str) -> None:
+def test_step_never_waits_for_device(optimizer: str) -> None:
     step = tiny_step(tiny_recipe(optimizer=optimizer, gradient_accumulation_steps=2))
     batch = step.put_batch(random_batch())
-    with NeverWaiting():
+    with NoHostSync():
         step.run(batch, 0)
         step.run(batch, 1)
 
 
 def lora_step(**training: Any) -> TrainStep:
-    """A step whose adapters are not zero, so that what is dropped counts."""
+    """A step with non-zero adapters, so that dropout changes the loss."""
     step = tiny_step(tiny_recipe(LORA, mode="lora", **training))
     step.load_state_dict({name: tensor + 0.3 for name, tensor in step.state_dict().items()})
     return step
 
 
 def test_lora_dropout_repeats_after_resume() -> None:
-    unbroken = lora_step(gradient_accumulation_steps=2)
-    assert {name.split(".")[-3] for name in unbroken.stored_weights()} == {"lora_A", "lora_B"}
-    train(unbroken, 2)
-    saved = copied(unbroken.state_dict())
-    expected = losses(train(unbroken, 2, first=2))
-
-    resumed = lora_step(gradient_accumulation_steps=2)
-    resumed.load_state_dict(saved)
-    assert losses(train(resumed, 2, first=2)) == expected
-    assert largest_difference(resumed.state_dict(), unbroken.state_dict()) == 0
+    uninterrupted, resumed = (lora_step(gradient_accumulation_steps=2) for _ in range(2))
+    assert {name.split(".")[-3] for name in uninterrupted.stored_weights()} == {"lora_A", "lora_B"}
+    assert_resume_is_bit_equal(uninterrupted, resumed)
 
 
-def test_dropout_varies_by_step_and_is_off_in_validation() -> None:
+def test_dropout_varies_and_skips_validation() -> None:
     batch = lora_step().put_batch(random_batch())
     first, again, second = (float(lora_step().run(batch, index).loss) for index in (0, 0, 1))
     loss_sum, num_tokens = lora_step().validation_sums(batch)
@@ -208,7 +204,8 @@ def test_dropout_varies_by_step_and_is_off_in_validation() -> None:
     assert len({first, second, float(loss_sum) / float(num_tokens)}) == 3
 
 
-def test_adapters_compute_in_bfloat16_and_leave_the_step_in_float32() -> None:
+def test_adapters_compute_in_bfloat16() -> None:
+    """`restore_stored_weights` returns them to float32."""
     recipe = tiny_recipe(LORA, mode="lora", precision={"compute": "bfloat16"})
     decoder = load_decoder(tiny_source(), recipe, choose_device(DeviceRequest("cpu")))
     step = TrainStep(decoder, recipe, 10, CPU)
@@ -218,7 +215,7 @@ def test_adapters_compute_in_bfloat16_and_leave_the_step_in_float32() -> None:
     assert {tensor.dtype for tensor in adapter_tensors(decoder).values()} == {torch.float32}
 
 
-def test_qlora_trains_on_quantised_weights() -> None:
+def test_qlora_reduces_loss() -> None:
     sections = {"lora": {"rank": 4}, "quantization": {"format": "int8", "block_size": 16}}
     step = tiny_step(tiny_recipe(sections, mode="qlora"))
     batch = step.put_batch(random_batch())

@@ -1,4 +1,4 @@
-"""A run says which code it ran, whether that came from a checkout, a wheel or a changed tree."""
+"""The code revision that a run records: hash, commit, diff and installed packages."""
 
 from pathlib import Path
 
@@ -13,26 +13,27 @@ from tunix_rt.engines.training.environment import (
 )
 
 
-def package(directory: Path, **files: str) -> Path:
+def write_package(directory: Path, **files: str) -> Path:
     directory.mkdir()
     for name, text in files.items():
         (directory / f"{name}.py").write_text(text)
     return directory
 
 
-def test_the_hash_of_the_code_follows_its_files_and_not_their_place(tmp_path: Path) -> None:
-    one = package(tmp_path / "one", a="x = 1", b="y = 2")
-    same = package(tmp_path / "same", a="x = 1", b="y = 2")
-    moved = package(tmp_path / "moved", a="y = 2", b="x = 1")
+def test_code_hash_ignores_location(tmp_path: Path) -> None:
+    one = write_package(tmp_path / "one", a="x = 1", b="y = 2")
+    same = write_package(tmp_path / "same", a="x = 1", b="y = 2")
+    swapped = write_package(tmp_path / "swapped", a="y = 2", b="x = 1")
 
     assert code_sha256(one) == code_sha256(same)
-    assert code_sha256(one) != code_sha256(moved)
+    assert code_sha256(one) != code_sha256(swapped)
 
 
-def test_a_changed_tree_brings_its_changes_new_files_included(tmp_path: Path) -> None:
-    checkout = package(tmp_path / "checkout", old="x = 1\n")
-    someone = ("-c", "user.name=a", "-c", "user.email=a@b")
-    for arguments in (("init", "-q"), ("add", "."), (*someone, "commit", "-qm", "first")):
+def test_diff_includes_untracked_files(tmp_path: Path) -> None:
+    """Secrets are redacted, and the git index stays unchanged."""
+    checkout = write_package(tmp_path / "checkout", old="x = 1\n")
+    identity = ("-c", "user.name=a", "-c", "user.email=a@b")
+    for arguments in (("init", "-q"), ("add", "."), (*identity, "commit", "-qm", "first")):
         assert git(checkout, *arguments) is not None
     assert code_diff(checkout) == ""
     assert not has_changes(checkout)
@@ -47,10 +48,10 @@ def test_a_changed_tree_brings_its_changes_new_files_included(tmp_path: Path) ->
     assert git(checkout, "status", "--porcelain") == " M old.py\n?? new.py\n"
 
 
-def test_code_outside_a_checkout_has_no_commit_and_no_diff(tmp_path: Path) -> None:
+def test_no_checkout_means_no_revision(tmp_path: Path) -> None:
     assert commit(tmp_path) is None
     assert code_diff(tmp_path) is None
 
 
-def test_the_lock_names_every_installed_package() -> None:
+def test_installed_packages_are_listed() -> None:
     assert {"numpy", "pydantic", "tunix-rt"} <= installed_packages().keys()

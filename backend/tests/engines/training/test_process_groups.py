@@ -1,4 +1,4 @@
-"""Who trains together, as the environment says it."""
+"""Process groups read from the environment of torchrun, and their validation."""
 
 import pytest
 
@@ -8,20 +8,20 @@ from tunix_rt.engines.training.job import ProcessGroup, coordinator_address, pro
 TORCHRUN = {"MASTER_ADDR": "10.0.0.2", "MASTER_PORT": "29500", "RANK": "1", "WORLD_SIZE": "4"}
 
 
-def test_torchrun_says_who_a_process_is() -> None:
+def test_torchrun_environment_is_parsed() -> None:
     assert processes_of_torchrun(TORCHRUN) == ProcessGroup("10.0.0.2:29500", 4, 1)
 
 
 @pytest.mark.parametrize("environ", [{}, TORCHRUN | {"WORLD_SIZE": "1"}, {"RANK": "0", "WORLD_SIZE": "2"}])
-def test_a_process_without_others_trains_alone(environ: dict[str, str]) -> None:
+def test_no_group_without_peers_or_address(environ: dict[str, str]) -> None:
     assert processes_of_torchrun(environ) is None
 
 
-def test_an_address_is_a_host_and_a_port() -> None:
+def test_address_splits_into_host_and_port() -> None:
     assert coordinator_address(ProcessGroup("10.0.0.2:8476", 2, 0)) == ("10.0.0.2", 8476)
 
 
 @pytest.mark.parametrize("process_id", [-1, 2])
-def test_a_process_outside_the_group_is_refused(process_id: int) -> None:
+def test_process_id_outside_group_is_rejected(process_id: int) -> None:
     with pytest.raises(InvalidInputError, match="does not exist in a run of 2"):
         coordinator_address(ProcessGroup("10.0.0.2:8476", 2, process_id))

@@ -1,4 +1,4 @@
-"""Run directories: one writer, lines that survive a sudden end, hashes of everything."""
+"""Run directories: single-writer locks, crash-safe JSON lines and file hashes."""
 
 import hashlib
 from pathlib import Path
@@ -11,15 +11,15 @@ from tunix_rt.base.files.locks import is_held, is_unused, remove_if_unused
 from tunix_rt.engines.training.run_dir import RunDir
 
 
-def test_two_processes_cannot_write_one_run(tmp_path: Path) -> None:
+def test_second_writer_is_rejected(tmp_path: Path) -> None:
     run_dir = RunDir(tmp_path / "run")
     with run_dir.held(), pytest.raises(ConflictError, match="Another process"), run_dir.held():
         pass
     with run_dir.held():
-        pass  # free again
+        pass  # the lock was released
 
 
-def test_a_directory_that_was_only_held_is_empty_and_goes_away(tmp_path: Path) -> None:
+def test_only_empty_run_is_removed(tmp_path: Path) -> None:
     run_dir = RunDir(tmp_path / "run")
     with run_dir.held():
         assert is_unused(run_dir.path)
@@ -31,13 +31,13 @@ def test_a_directory_that_was_only_held_is_empty_and_goes_away(tmp_path: Path) -
     assert run_dir.log.exists()
 
 
-def test_a_line_that_was_torn_by_a_kill_is_left_out(tmp_path: Path) -> None:
+def test_torn_last_line_is_skipped(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
     path.write_bytes(b'{"step": 1}\n{"step": 2}\n{"st')
     assert read_json_lines(path) == [{"step": 1}, {"step": 2}]
 
 
-def test_lines_are_cut_back_and_then_appended(tmp_path: Path) -> None:
+def test_lines_are_truncated_then_appended(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
     path.write_bytes(b'{"step": 1}\n{"step": 2}\n{"step": 3}\n{"st')
     keep_json_lines(path, lambda line: bool(line["step"] <= 2))
@@ -47,14 +47,14 @@ def test_lines_are_cut_back_and_then_appended(tmp_path: Path) -> None:
     assert path.read_text(encoding="utf-8") == '{"step": 1}\n{"step": 2}\n{"step": 3, "unit": "µs"}\n'
 
 
-def test_a_number_that_json_cannot_say_is_refused(tmp_path: Path) -> None:
+def test_nan_is_rejected(tmp_path: Path) -> None:
     lines = JsonLines(tmp_path / "metrics.jsonl")
     with pytest.raises(ValueError, match="JSON"):
         lines.append({"loss": float("nan")})
     lines.close()
 
 
-def test_every_file_but_the_manifest_is_hashed(tmp_path: Path) -> None:
+def test_every_file_except_manifest_is_hashed(tmp_path: Path) -> None:
     run_dir = RunDir(tmp_path)
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "config.json").write_bytes(b"{}")
@@ -66,7 +66,7 @@ def test_every_file_but_the_manifest_is_hashed(tmp_path: Path) -> None:
     }
 
 
-def test_looking_whether_a_directory_is_held_does_not_keep_anybody_out(tmp_path: Path) -> None:
+def test_lock_check_does_not_take_lock(tmp_path: Path) -> None:
     path = tmp_path / "run"
     assert not is_held(path)
     with RunDir(path).held():

@@ -1,4 +1,4 @@
-"""What a run writes down, over a resume."""
+"""Run records across a resume."""
 
 import json
 from pathlib import Path
@@ -7,17 +7,18 @@ from tunix_rt.engines.training.records import Progress, RunRecords
 from tunix_rt.engines.training.run_dir import RunDir
 
 
-class Nobody:
-    """A view that nobody looks at."""
+class NullView:
+    """Shows nothing."""
 
     def show_line(self, text: str) -> None:
-        """Nobody reads it."""
+        """Discard the line."""
 
     def show_progress(self, progress: Progress, *, is_due: bool) -> None:
-        """Nobody follows it."""
+        """Discard the progress."""
 
 
-def test_a_resumed_run_remembers_the_most_memory_of_the_lines_that_it_keeps(tmp_path: Path) -> None:
+def test_resume_restores_peak_memory(tmp_path: Path) -> None:
+    """Lines after the resumed step do not count."""
     lines = [
         {"step": 1, "peak_memory_bytes": 700},
         {"step": 2, "peak_memory_bytes": 600},
@@ -25,7 +26,7 @@ def test_a_resumed_run_remembers_the_most_memory_of_the_lines_that_it_keeps(tmp_
         {"step": 3, "peak_memory_bytes": 900},
     ]
     (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    records = RunRecords(RunDir(tmp_path), Nobody())
+    records = RunRecords(RunDir(tmp_path), NullView())
 
     records.begin(step=2)
     records.close()

@@ -1,4 +1,4 @@
-"""The shell around every engine: what a run leaves however it ends. The engine is a hand-written one."""
+"""The run shell around a fake engine: log, manifest and events for every way that a run can end."""
 
 import json
 import signal
@@ -24,17 +24,19 @@ FIGURES = RunFigures(
 )
 
 
-class Silence:
+class NullView:
+    """Shows nothing."""
+
     def show_line(self, text: str) -> None:
-        """Nobody looks."""
+        """Discard the line."""
 
     def show_progress(self, progress: Progress, *, is_due: bool) -> None:
-        """Nobody looks."""
+        """Discard the progress."""
 
 
 @dataclass(frozen=True)
 class FakeEngine:
-    """Does what the test wants in place of a training."""
+    """Calls a function of the test instead of training."""
 
     act: Callable[[RunRecords], TrainingResult]
     name: str = "fake"
@@ -49,92 +51,94 @@ def make_job(directory: Path, **changes: object) -> TrainingJob:
     return TrainingJob(**(job | changes))  # type: ignore[arg-type]
 
 
-def begun(records: RunRecords) -> TrainingResult:
-    records.log("before it began")
+def start_run(records: RunRecords) -> TrainingResult:
+    records.log("before the start")
     records.begin(step=0)
-    records.event("started", "begun")
+    records.event("started", "started")
     return TrainingResult(FIGURES)
 
 
-def test_the_log_begins_with_the_engine_and_why_it_runs(tmp_path: Path) -> None:
+def test_log_starts_with_engine_choice(tmp_path: Path) -> None:
     job = make_job(tmp_path / "run", engine_choice="engine jax: the only installed engine")
-    run(FakeEngine(begun), job, Silence())
+    run(FakeEngine(start_run), job, NullView())
     first_line, *_ = job.run_dir.log.read_text().splitlines()
     assert first_line == "engine jax: the only installed engine"
 
 
-def test_a_run_that_succeeds_says_so_last(tmp_path: Path) -> None:
-    manifest = run(FakeEngine(begun), make_job(tmp_path / "run"), Silence())
+def test_success_is_logged_and_saved(tmp_path: Path) -> None:
+    manifest = run(FakeEngine(start_run), make_job(tmp_path / "run"), NullView())
     assert (manifest.status, manifest.exit_code, manifest.engine) == ("succeeded", 0, "fake")
-    written = json.loads((tmp_path / "run" / "run_manifest.json").read_bytes())
-    assert written == manifest.to_json()
-    assert (tmp_path / "run" / "log.txt").read_text() == "before it began\nbegun\nsucceeded\n"
+    saved = json.loads((tmp_path / "run" / "run_manifest.json").read_bytes())
+    assert saved == manifest.to_json()
+    assert (tmp_path / "run" / "log.txt").read_text() == "before the start\nstarted\nsucceeded\n"
 
 
-def test_a_run_that_fails_after_it_began_has_a_manifest_with_the_error(tmp_path: Path) -> None:
+def test_failure_is_recorded_in_manifest(tmp_path: Path) -> None:
     def diverge(records: RunRecords) -> TrainingResult:
-        begun(records)
+        start_run(records)
         raise DivergedError("not finite", next_step="try less")
 
     with pytest.raises(DivergedError):
-        run(FakeEngine(diverge), make_job(tmp_path / "run"), Silence())
+        run(FakeEngine(diverge), make_job(tmp_path / "run"), NullView())
     manifest = json.loads((tmp_path / "run" / "run_manifest.json").read_bytes())
     assert (manifest["status"], manifest["exit_code"]) == ("failed", 6)
     assert manifest["failure"] == {"code": "diverged", "detail": "not finite", "next_step": "try less"}
 
 
-def test_a_bug_keeps_its_traceback_in_the_log(tmp_path: Path) -> None:
+def test_bug_traceback_is_logged(tmp_path: Path) -> None:
     def crash(records: RunRecords) -> TrainingResult:
-        begun(records)
+        start_run(records)
         raise KeyError("oops")
 
     with pytest.raises(KeyError):
-        run(FakeEngine(crash), make_job(tmp_path / "run"), Silence())
+        run(FakeEngine(crash), make_job(tmp_path / "run"), NullView())
     manifest = json.loads((tmp_path / "run" / "run_manifest.json").read_bytes())
     assert (manifest["exit_code"], manifest["failure"]["code"]) == (1, "bug")
     assert "KeyError: 'oops'" in (tmp_path / "run" / "log.txt").read_text()
 
 
-def test_what_is_refused_before_it_began_leaves_nothing(tmp_path: Path) -> None:
+def test_rejected_run_leaves_no_directory(tmp_path: Path) -> None:
     def refuse(records: RunRecords) -> TrainingResult:
         raise DataError("no rows", next_step="add some")
 
     with pytest.raises(DataError):
-        run(FakeEngine(refuse), make_job(tmp_path / "run"), Silence())
+        run(FakeEngine(refuse), make_job(tmp_path / "run"), NullView())
     assert not (tmp_path / "run").exists()
 
 
-def test_a_resume_that_is_refused_leaves_the_old_run_as_it_is(tmp_path: Path) -> None:
-    run(FakeEngine(begun), make_job(tmp_path / "run"), Silence())
+def test_rejected_resume_keeps_old_manifest(tmp_path: Path) -> None:
+    run(FakeEngine(start_run), make_job(tmp_path / "run"), NullView())
     before = (tmp_path / "run" / "run_manifest.json").read_bytes()
 
     def refuse(records: RunRecords) -> TrainingResult:
         raise ConflictError("another training", next_step="use its recipe")
 
     with pytest.raises(ConflictError):
-        run(FakeEngine(refuse), make_job(tmp_path / "run", resume_from="latest"), Silence())
+        run(FakeEngine(refuse), make_job(tmp_path / "run", resume_from="latest"), NullView())
     assert (tmp_path / "run" / "run_manifest.json").read_bytes() == before
 
 
-def test_events_are_numbered_over_every_resume(tmp_path: Path) -> None:
+def test_event_numbers_continue_after_resume(tmp_path: Path) -> None:
     for resume_from in (None, "latest"):
-        run(FakeEngine(begun), make_job(tmp_path / "run", resume_from=resume_from), Silence())
+        run(FakeEngine(start_run), make_job(tmp_path / "run", resume_from=resume_from), NullView())
     events = read_json_lines(tmp_path / "run" / "events.jsonl")
     assert [event["sequence"] for event in events] == [0, 1, 2, 3]
 
 
-@pytest.mark.parametrize("is_begun", [True, False])
-def test_an_interrupted_run_is_cancelled(tmp_path: Path, is_begun: bool) -> None:
+@pytest.mark.parametrize("has_started", [True, False])
+def test_interrupted_run_is_cancelled(tmp_path: Path, has_started: bool) -> None:
+    """A run that is interrupted before it starts leaves no directory."""
+
     def interrupt(records: RunRecords) -> TrainingResult:
-        if is_begun:
-            begun(records)
+        if has_started:
+            start_run(records)
         raise Interrupted(signal.SIGTERM)
 
-    manifest = run(FakeEngine(interrupt), make_job(tmp_path / "run"), Silence())
+    manifest = run(FakeEngine(interrupt), make_job(tmp_path / "run"), NullView())
     assert (manifest.status, manifest.exit_code) == ("cancelled", 143)
-    assert (tmp_path / "run").exists() == is_begun
+    assert (tmp_path / "run").exists() == has_started
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(4.2, "4s"), (65, "1m 05s"), (3725, "1h 02m")])
-def test_durations_are_words(seconds: float, text: str) -> None:
+def test_durations_are_formatted(seconds: float, text: str) -> None:
     assert duration_text(seconds) == text
