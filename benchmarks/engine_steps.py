@@ -69,7 +69,7 @@ def _open_torch(recipe: Recipe, device_name: Device) -> OpenedStep:
         details={
             "attention": decoder.options.kernel,
             "compiling": str(step.compiling),
-            "is_graphed": step.is_graphed,
+            "is_graphed": step.uses_cuda_graph,
             "torch": torch.__version__,
             "device": device.kind,
         },
