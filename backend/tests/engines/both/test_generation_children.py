@@ -35,7 +35,8 @@ def test_eight_devices_match_one() -> None:
 
 
 @pytest.mark.parametrize("engine", ["jax", "torch"])
-def test_out_of_memory_shrinks_batches_then_fails_prompt(engine: str) -> None:
+def test_out_of_memory_shrinks_batches(engine: str) -> None:
+    """A prompt that does not fit in the smallest batch fails alone."""
     report = run_child("memory", engine)
     assert report["notes"][0] == "out of memory: continuing with batches of 8"
     assert list(report["ended"].values()) == [[]] * 16

@@ -159,7 +159,7 @@ def test_early_stopping_exports_best_weights(workshop: Workshop) -> None:
     assert resumed.num_steps == early.num_steps
 
 
-def test_divergence_ends_run_and_keeps_good_state(workshop: Workshop) -> None:
+def test_divergence_keeps_last_good_state(workshop: Workshop) -> None:
     with pytest.raises(DivergedError, match="step 2"):
         workshop.train("diverged", "training.learning_rate=1e38", "training.warmup_steps=0")
     assert workshop.kept_steps("diverged") == [1]
@@ -175,7 +175,7 @@ def test_divergence_ends_run_and_keeps_good_state(workshop: Workshop) -> None:
     assert (workshop.root / "diverged" / "diverged_batch.npz").exists()
 
 
-def test_run_that_does_not_fit_suggests_fixes(workshop: Workshop) -> None:
+def test_oversized_run_suggests_fixes(workshop: Workshop) -> None:
     # A million rows: the logits alone would take 268 GB. Nothing is allocated.
     sets = ("training.batch_size=1048576", "training.loss_chunk_tokens=null")
     with pytest.raises(DoesNotFitError, match=r"would make it fit: --set training"):

@@ -102,7 +102,7 @@ def test_few_prompts_are_split_evenly() -> None:
     assert [each.num_admitted for each in rows] == [3, 3, 2, 2]
 
 
-def test_batches_do_not_wait_for_each_other() -> None:
+def test_batches_run_independently() -> None:
     gate = Event()
     free, gated = CountingRows(4), GatedRows(4, gate)
     results = decode_in_parallel(_batches(free, gated), _requests(30))
@@ -155,7 +155,7 @@ def test_sequential_prefill_uses_every_free_row(prefills_sequentially: bool, exp
     assert _texts(results) == {str(n): (n * 100 + 1, n * 100 + 2) for n in range(10)}
 
 
-def test_long_prompts_prefill_a_few_at_a_time() -> None:
+def test_long_prompts_prefill_in_parts() -> None:
     rows = CountingRows(8)
     batch = Batch(rows, num_rows=8, stop_ids=frozenset(), prefills_sequentially=True)
     requests = [DecodeRequest(Prompt(str(number), [number] * 4096), length=4097) for number in range(8)]
@@ -167,7 +167,7 @@ def test_long_prompts_prefill_a_few_at_a_time() -> None:
     ("num_rows", "num_cores", "expected"),
     [(32, 2, 2), (32, 1, 1), (32, 16, 8), (24, 5, 4), (8, 2, 2), (4, 2, 1), (33, 2, 1)],
 )
-def test_each_core_has_a_batch_of_enough_rows(num_rows: int, num_cores: int, expected: int) -> None:
+def test_num_batches_follows_cores_and_rows(num_rows: int, num_cores: int, expected: int) -> None:
     assert num_batches(num_rows, num_cores) == expected
 
 

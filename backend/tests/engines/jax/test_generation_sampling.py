@@ -49,7 +49,7 @@ def test_positions_draw_independently() -> None:
     assert len({tuple(text) for text in by_text.tolist()}) == len(by_text)
 
 
-def test_top_p_excludes_tail_and_keeps_ratios() -> None:
+def test_top_p_renormalizes_nucleus() -> None:
     tokens = draw_tokens(1.0, top_p=0.7)
     assert set(tokens.tolist()) == {0, 1}
     assert abs((tokens == 0).mean() - 2 / 3) < 0.03

@@ -65,7 +65,7 @@ def test_dtype_conversion_matches_torch(stored: str, requested: str, tmp_path: P
     assert_same(params, expected)
 
 
-def test_sixteen_bit_round_trip_is_bit_equal(tmp_path: Path) -> None:
+def test_bfloat16_round_trip_is_exact(tmp_path: Path) -> None:
     model = tiny_model("gemma2").bfloat16()
     architecture = architecture_of(model)
     model.save_pretrained(tmp_path / "original")

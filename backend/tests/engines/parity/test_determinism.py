@@ -44,11 +44,8 @@ def repeat_run(tmp_path: Path, platform: Platform, **second: Any) -> RepeatedRun
 def test_equal_runs_are_bit_equal(tmp_path: Path) -> None:
     comparison = repeat_run(tmp_path, "cpu")
     assert comparison.is_bit_equal
-    assert (comparison.num_equal_steps, comparison.max_loss_difference, comparison.max_weight_difference) == (
-        3,
-        0,
-        0,
-    )
+    assert comparison.num_equal_steps == 3
+    assert (comparison.max_loss_difference, comparison.max_weight_difference) == (0, 0)
     assert report(comparison).passed
 
 
@@ -67,10 +64,8 @@ def test_only_cpu_differences_fail(tmp_path: Path) -> None:
     equal_cpu, gpu = repeat_run(tmp_path, "cpu"), repeat_run(tmp_path, "gpu", weight=1.5)
     assert report(equal_cpu, gpu).passed
     assert not report(gpu.model_copy(update={"platform": "cpu"})).passed
-    assert [comparison["is_bit_equal"] for comparison in report(equal_cpu, gpu).to_json()["repeats"]] == [
-        True,
-        False,
-    ]
+    repeats = report(equal_cpu, gpu).to_json()["repeats"]
+    assert [repeat["is_bit_equal"] for repeat in repeats] == [True, False]
 
 
 def test_bfloat16_weights_are_compared(tmp_path: Path) -> None:
