@@ -1,4 +1,4 @@
-"""Trainings of these tests run on each engine."""
+"""The tests of this folder train with each engine."""
 
 from typing import get_args
 

@@ -22,8 +22,8 @@ CONFIG, DATA, DEVICE = 2, 3, 4
 
 
 @pytest.fixture(scope="module")
-def stocked(workshop: Workshop) -> Workshop:
-    """The workshop with models and tokenizers that something is wrong with."""
+def workshop_with_models(workshop: Workshop) -> Workshop:
+    """The workshop with a one-example dataset, a model, and a tokenizer whose template drops the answer."""
     build(
         workshop.settings.home_dir, sums(1), dataset_name="single", splits={"train": 0.5, "validation": 0.5}
     )
@@ -47,20 +47,20 @@ def write_tokenizer(directory: Path, *, template: str) -> None:
     (directory / "chat_template.jinja").write_text(template)
 
 
-def copy_of_the_model(workshop: Workshop, name: str) -> Path:
+def copy_model(workshop: Workshop, name: str) -> Path:
     return Path(shutil.copytree(workshop.root / "model", workshop.root / name))
 
 
 @dataclass(frozen=True)
-class Bench:
-    """Runs commands that must fail, in this process."""
+class TrainCommand:
+    """Runs `tunix-rt train` commands that must fail, in this process."""
 
     workshop: Workshop
     monkeypatch: pytest.MonkeyPatch
     capsys: pytest.CaptureFixture[str]
 
-    def fails(self, output: str, *sets: str, flags: Sequence[str] = ()) -> tuple[int, str]:
-        """Exit code and words of a training."""
+    def expect_failure(self, output: str, *sets: str, flags: Sequence[str] = ()) -> tuple[int, str]:
+        """Run a failing training, and return its exit code and stderr."""
         options = [word for text in sets for word in ("--set", text)]
         command = self.workshop.command(output, *options, *flags)
         self.monkeypatch.setenv("TUNIX_RT_HOME", str(self.workshop.settings.home_dir))
@@ -70,20 +70,22 @@ class Bench:
         assert isinstance(ended.value.code, int)
         return ended.value.code, " ".join(self.capsys.readouterr().err.split())
 
-    def is_refused(self, *sets: str, flags: Sequence[str] = ()) -> tuple[int, str]:
-        """The same for a training that never starts: there is no directory of it."""
-        outcome = self.fails("refused", *sets, flags=flags)
+    def expect_rejection(self, *sets: str, flags: Sequence[str] = ()) -> tuple[int, str]:
+        """Run a training that fails before it creates its directory, and return the same."""
+        outcome = self.expect_failure("refused", *sets, flags=flags)
         assert not (self.workshop.root / "refused").exists()
         return outcome
 
 
 @pytest.fixture
-def bench(stocked: Workshop, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Bench:
-    return Bench(stocked, monkeypatch, capsys)
+def train(
+    workshop_with_models: Workshop, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> TrainCommand:
+    return TrainCommand(workshop_with_models, monkeypatch, capsys)
 
 
 @pytest.mark.parametrize(
-    ("sets", "code", "words"),
+    ("sets", "code", "message"),
     [
         (["training.num_stepz=1"], CONFIG, "did you mean training.num_steps"),
         (["data.dataset=nothing-v1"], CONFIG, "nothing-v1"),
@@ -99,40 +101,38 @@ def bench(stocked: Workshop, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
     ],
     ids=str,
 )
-def test_what_cannot_be_trained_is_refused_before_anything_is_written(
-    bench: Bench, sets: list[str], code: int, words: str
-) -> None:
-    exit_code, said = bench.is_refused(*sets)
-    assert exit_code == code, said
-    assert words in said
+def test_invalid_recipe_writes_nothing(train: TrainCommand, sets: list[str], code: int, message: str) -> None:
+    exit_code, stderr = train.expect_rejection(*sets)
+    assert exit_code == code, stderr
+    assert message in stderr
 
 
-def test_a_device_that_is_not_there_has_its_own_exit_code(bench: Bench) -> None:
-    code, said = bench.is_refused(flags=("--device", "tpu"))
+def test_missing_device_exit_code(train: TrainCommand) -> None:
+    code, stderr = train.expect_rejection(flags=("--device", "tpu"))
     assert code == DEVICE
-    assert {"jax": "Kaggle", "torch": "--engine jax"}[bench.workshop.engine] in said
+    assert {"jax": "Kaggle", "torch": "--engine jax"}[train.workshop.engine] in stderr
 
 
-def test_a_template_that_leaves_the_answer_out_is_refused(bench: Bench) -> None:
-    code, said = bench.is_refused(f"model.tokenizer={bench.workshop.root / 'silent'}")
-    assert code == DATA, said
+def test_template_without_answer_is_rejected(train: TrainCommand) -> None:
+    code, stderr = train.expect_rejection(f"model.tokenizer={train.workshop.root / 'silent'}")
+    assert code == DATA, stderr
 
 
-def test_a_model_with_a_smaller_vocabulary_than_the_tokenizer_is_refused(bench: Bench) -> None:
-    model = copy_of_the_model(bench.workshop, "small-vocabulary")
+def test_too_small_vocabulary_is_rejected(train: TrainCommand) -> None:
+    model = copy_model(train.workshop, "small-vocabulary")
     config = json.loads((model / "config.json").read_text())
     (model / "config.json").write_text(json.dumps(config | {"vocab_size": 512}))
-    code, said = bench.is_refused(f"model.name={model}")
-    assert code == DATA, said
-    assert "512" in said
+    code, stderr = train.expect_rejection(f"model.name={model}")
+    assert code == DATA, stderr
+    assert "512" in stderr
 
 
-def test_weights_that_are_cut_off_end_the_run_with_their_file(bench: Bench) -> None:
-    model = copy_of_the_model(bench.workshop, "cut-off")
+def test_truncated_weights_fail_run(train: TrainCommand) -> None:
+    model = copy_model(train.workshop, "cut-off")
     weights = model / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-100])
-    code, said = bench.fails("failed", f"model.name={model}", "model.weights=pretrained")
-    assert code == DATA, said
-    assert "model.safetensors" in said
-    manifest = bench.workshop.manifest("failed")
+    code, stderr = train.expect_failure("failed", f"model.name={model}", "model.weights=pretrained")
+    assert code == DATA, stderr
+    assert "model.safetensors" in stderr
+    manifest = train.workshop.manifest("failed")
     assert (manifest["status"], manifest["exit_code"]) == ("failed", DATA)

@@ -13,7 +13,7 @@ from tunix_rt.engines.select import has_nvidia_gpu, has_tpu
 
 # Slow: four trainings in child processes; tests/engines/parity/test_determinism.py covers the comparison.
 @pytest.mark.slow
-@pytest.mark.skipif(has_nvidia_gpu() or has_tpu(), reason="accelerators are measured by hand")
+@pytest.mark.skipif(has_nvidia_gpu() or has_tpu(), reason="accelerators are measured manually")
 def test_cpu_runs_are_bit_equal(tmp_path: Path) -> None:
     workshop = make_workshop(tmp_path / "workshop")
     done = subprocess.run(
@@ -26,10 +26,10 @@ def test_cpu_runs_are_bit_equal(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
     assert report["passed"]
-    assert [(one["engine"], one["platform"]) for one in report["repeats"]] == [
+    assert [(repeat["engine"], repeat["platform"]) for repeat in report["repeats"]] == [
         ("jax", "cpu"),
         ("torch", "cpu"),
     ]
-    assert all(one["is_bit_equal"] for one in report["repeats"])
-    assert all(one["losses"][0] != one["losses"][1] for one in report["repeats"])
+    assert all(repeat["is_bit_equal"] for repeat in report["repeats"])
+    assert all(repeat["losses"][0] != repeat["losses"][1] for repeat in report["repeats"])
     assert [path.name for path in workshop.settings.home_dir.glob(".determinism-*")] == []

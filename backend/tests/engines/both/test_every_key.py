@@ -1,8 +1,8 @@
-"""Every key of the recipe does something: changing it changes the run, or is refused.
+"""Every recipe key has an effect: changing it changes the run, or is rejected.
 
-The cases are compared with the schema, so a key that nobody reads cannot be added without being noticed.
-Where a key shows before training starts, that is looked at (the batches, the text of the compiled step, the
-operations of a few steps); only what a run leaves behind costs a run. One table serves both engines.
+The table of cases must cover the schema, so nobody can add a key that has no effect. Each case observes the
+cheapest stage that shows the change: the batches, the text of the compiled step, or the operations of a few
+steps. Only keys that affect the output files need a run. One table serves both engines.
 """
 
 import functools
@@ -69,7 +69,7 @@ def first_batch(batches: Batches | None) -> Any:
 
 @functools.cache
 def step_program(workshop: Workshop, sets: Sets) -> Any:
-    """What a step computes."""
+    """A description of the computation of a step."""
     return {"jax": jax_step, "torch": torch_steps}[workshop.engine](prepared(workshop, sets))
 
 
@@ -81,13 +81,13 @@ def mesh_of_eight(workshop: Workshop, sets: Sets) -> Any:
     return shape
 
 
-def is_stopped_by_a_worse_validation(workshop: Workshop, sets: Sets) -> Any:
+def stops_after_worse_validation(workshop: Workshop, sets: Sets) -> Any:
     return is_stopped_early(prepared(workshop, sets), ValidationHistory().after(1.0, 2).after(2.0, 4))
 
 
 @functools.cache
 def finished_run(workshop: Workshop, sets: Sets) -> Any:
-    """What a run of four steps leaves behind."""
+    """The outputs of a short run."""
     output = f"run-{len(list(workshop.root.iterdir()))}"
     figures = workshop.train(output, *sets).figures
     assert figures is not None
@@ -102,21 +102,21 @@ class Case:
     change: str
     observe: Observe
     base: Sets = ()
-    is_refused: bool = False
-    """The change cannot be honoured here, and says so."""
+    is_rejected: bool = False
+    """The change fails with an error."""
 
 
 CASES: dict[str, Case] = {
     "model.name": Case("tiny-qwen3", preparation),
-    "model.revision": Case("main", preparation, is_refused=True),
-    "model.weights": Case("pretrained", preparation, is_refused=True),
+    "model.revision": Case("main", preparation, is_rejected=True),
+    "model.weights": Case("pretrained", preparation, is_rejected=True),
     "model.tokenizer": Case("{root}/tokenizer", preparation),
     "data.dataset": Case("other-v1", preparation),
     "data.split": Case("validation", preparation),
     "data.row_length": Case("96", preparation),
     "data.packing": Case("false", preparation),
     "data.overlong": Case(
-        "error", preparation, ("data.overlong=drop", "data.row_length=32"), is_refused=True
+        "error", preparation, ("data.overlong=drop", "data.row_length=32"), is_rejected=True
     ),
     "data.markup": Case("think", preparation),
     "data.chat_template": Case("tunix-rt", preparation),
@@ -144,7 +144,7 @@ CASES: dict[str, Case] = {
     "training.precision.stochastic_rounding": Case("true", step_program, BFLOAT16),
     "training.remat": Case("block", step_program),
     "training.loss_chunk_tokens": Case("16", step_program),
-    "training.attention": Case("cudnn", step_program, is_refused=True),
+    "training.attention": Case("cudnn", step_program, is_rejected=True),
     "training.donate_buffers": Case("false", step_program),
     "training.seed": Case("7", preparation),
     "lora.rank": Case("2", step_program, LORA),
@@ -159,7 +159,7 @@ CASES: dict[str, Case] = {
     "eval.every_steps": Case("4", finished_run, SHORT),
     "eval.split": Case("train", preparation),
     "eval.max_batches": Case("1", preparation),
-    "eval.early_stop_patience": Case("1", is_stopped_by_a_worse_validation),
+    "eval.early_stop_patience": Case("1", stops_after_worse_validation),
     "output.log_every_steps": Case("2", finished_run, SHORT),
     "output.save_every_steps": Case("3", finished_run, SHORT),
     "output.keep_checkpoints": Case("1", finished_run, SHORT),
@@ -171,22 +171,22 @@ CASES: dict[str, Case] = {
 }
 
 
-REFUSED_BY_TORCH: dict[str, Observe] = {
+REJECTED_BY_TORCH: dict[str, Observe] = {
     "training.donate_buffers": finished_run,
     "sharding.tensor": mesh_of_eight,
-    # bitsandbytes has no blocks as small as these models need.
+    # The smallest block size of bitsandbytes is too large for these models.
     "quantization.format": step_program,
 }
 
 
 def label(key: RecipeKey) -> str:
-    """The path; with the optimizer where two of them have a key of this name."""
+    """The path, with the optimizer where two optimizers share a key."""
     is_shared = sum(other.path == key.path for other in leaf_keys()) > 1
     return f"{key.path} ({key.only_with})" if is_shared else key.path
 
 
 @pytest.fixture(scope="module")
-def bench(workshop: Workshop) -> Workshop:
+def extended_workshop(workshop: Workshop) -> Workshop:
     """The workshop with a second dataset and a second tokenizer."""
     build(
         workshop.settings.home_dir,
@@ -202,22 +202,22 @@ def bench(workshop: Workshop) -> Workshop:
     return workshop
 
 
-def test_every_key_of_the_schema_has_a_case() -> None:
+def test_every_key_has_case() -> None:
     assert sorted(CASES) == sorted(map(label, leaf_keys()))
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_changing_a_key_changes_the_run_or_is_refused(name: str, bench: Workshop) -> None:
+def test_every_key_has_effect(name: str, extended_workshop: Workshop) -> None:
     case, key = CASES[name], name.split()[0]
     others = tuple(text for text in case.base if not text.startswith(f"{key}="))
-    changed = (*others, f"{key}={case.change.format(root=bench.root)}")
-    if bench.engine == "torch" and key in REFUSED_BY_TORCH:
+    changed = (*others, f"{key}={case.change.format(root=extended_workshop.root)}")
+    if extended_workshop.engine == "torch" and key in REJECTED_BY_TORCH:
         with pytest.raises(TunixRTError, match=r"torch|bitsandbytes"):
-            REFUSED_BY_TORCH[key](bench, changed)
+            REJECTED_BY_TORCH[key](extended_workshop, changed)
         return
-    seen = case.observe(bench, case.base)
-    if case.is_refused:
+    baseline = case.observe(extended_workshop, case.base)
+    if case.is_rejected:
         with pytest.raises(TunixRTError):
-            case.observe(bench, changed)
+            case.observe(extended_workshop, changed)
     else:
-        assert case.observe(bench, changed) != seen
+        assert case.observe(extended_workshop, changed) != baseline

@@ -1,4 +1,4 @@
-"""A resumed run is bit-equal to an uninterrupted one, whatever random numbers and state a step has."""
+"""A resumed run is bit-equal to an uninterrupted one, for every kind of random number and optimizer state."""
 
 import shutil
 from pathlib import Path
@@ -26,17 +26,17 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_whatever_a_step_draws_or_keeps_goes_on_exactly(workshop: Workshop, case: str) -> None:
-    resumed, unbroken = f"resumed-{case}", f"unbroken-{case}"
+def test_resume_is_bit_equal(workshop: Workshop, case: str) -> None:
+    resumed, uninterrupted = f"resumed-{case}", f"uninterrupted-{case}"
     short = (*CASES[case], *ONLY_STEPS, "training.num_steps=4")
-    workshop.train(unbroken, *short)
-    run = Path(shutil.copytree(workshop.root / unbroken, workshop.root / resumed))
+    workshop.train(uninterrupted, *short)
+    run = Path(shutil.copytree(workshop.root / uninterrupted, workshop.root / resumed))
     shutil.rmtree(run / "model")
     shutil.rmtree(run / "checkpoints" / "4")
     workshop.train(resumed, *short, resume_from="latest")
     assert [event["details"] for event in workshop.events(resumed, "resumed")] == [{"step": 2}]
-    assert exported(workshop, resumed) == exported(workshop, unbroken)
-    assert workshop.metrics(resumed) == workshop.metrics(unbroken)
+    assert exported_weights(workshop, resumed) == exported_weights(workshop, uninterrupted)
+    assert workshop.metrics(resumed) == workshop.metrics(uninterrupted)
 
 
 def test_glob_path_is_rejected_or_resumed(workshop: Workshop) -> None:
@@ -50,6 +50,6 @@ def test_glob_path_is_rejected_or_resumed(workshop: Workshop) -> None:
     assert workshop.manifest(name)["status"] == "succeeded"
 
 
-def exported(workshop: Workshop, output: str) -> bytes:
+def exported_weights(workshop: Workshop, output: str) -> bytes:
     [weights] = (workshop.root / output / "model").glob("*.safetensors")
     return weights.read_bytes()

@@ -24,15 +24,15 @@ NUM_PROMPTS = 5
 
 MODES = {
     "full": (),
-    # Adapters learn more slowly, the more so on random weights.
+    # Adapters learn more slowly, especially on random weights.
     "lora": ("training.mode=lora", "training.learning_rate=1e-2"),
     "qlora": ("training.mode=qlora", "training.learning_rate=1e-2"),
 }
 # The torch engine needs bitsandbytes for nf4, the default.
 TORCH_QLORA = ("quantization.format=int8", "quantization.block_size=16")
 
-# One machine repeats a run bit for bit. Another one may not: CPUs differ in instruction sets, and kernels for
-# other vector widths add in another order. Fifty steps amplify such differences.
+# A run is bit-equal only on the same machine: kernels for other vector widths sum in another order, and fifty
+# steps amplify the differences.
 REL_TOLERANCE = 2e-5
 
 
@@ -43,7 +43,7 @@ def update(request: pytest.FixtureRequest) -> bool:
 
 @pytest.fixture(autouse=True)
 def _one_thread() -> None:
-    """The number of threads decides the order of additions."""
+    """The number of threads determines the order of sums."""
     torch.set_num_threads(1)
 
 
@@ -56,8 +56,8 @@ def test_training_repeats_recorded_losses(engine: str, mode: str, tmp_path: Path
     for kind, values in expected.items():
         assert losses[kind] == pytest.approx(values, rel=REL_TOLERANCE, abs=0), kind
     if mode == "full":
-        written = greedy_texts(run, engine, tmp_path)
-        assert written == recorded("greedy_texts.json", engine, written, update=update)
+        texts = greedy_texts(run, engine, tmp_path)
+        assert texts == recorded("greedy_texts.json", engine, texts, update=update)
 
 
 def train(engine: str, mode: str, directory: Path) -> Path:
@@ -79,7 +79,7 @@ def losses_of(run: Path) -> dict[str, list[float]]:
 
 
 def greedy_texts(run: Path, engine: str, directory: Path) -> dict[str, Any]:
-    """What the model answers to the first held-out questions, and under which protocol."""
+    """The completions for the first held-out questions, and the fingerprint of the evaluation."""
     output = directory / "evaluation"
     where = ["--engine", engine, "--device", "cpu", "--output", output]
     what = ["--eval-set", "demo_arithmetic_heldout", "--limit", str(NUM_PROMPTS), "--max-new-tokens", "40"]
@@ -88,5 +88,5 @@ def greedy_texts(run: Path, engine: str, directory: Path) -> dict[str, Any]:
     predictions = [json.loads(line) for line in lines]
     return {
         "fingerprint": evaluation["fingerprint"],
-        "texts": {one["prompt"]: one["generation"]["text"] for one in predictions},
+        "texts": {prediction["prompt"]: prediction["generation"]["text"] for prediction in predictions},
     }

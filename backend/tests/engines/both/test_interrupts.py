@@ -13,25 +13,27 @@ from tunix_rt.engines.training.records import Progress
 from tunix_rt.engines.training.types import RunManifest
 
 
-class Interrupting(Listener):
-    """Sends a signal to this process when it sees a line."""
+class SignalListener(Listener):
+    """Sends a signal to this process when a line starts with `after`."""
 
-    def __init__(self, number: signal.Signals, after: str) -> None:
+    def __init__(self, number: signal.Signals, after: str, *, num_times: int = 1) -> None:
         super().__init__()
         self._number = number
         self._after = after
+        self._num_times = num_times
 
     def show_line(self, text: str) -> None:
         super().show_line(text)
         if text.startswith(self._after):
-            os.kill(os.getpid(), self._number)
+            for _ in range(self._num_times):
+                os.kill(os.getpid(), self._number)
 
     def show_progress(self, progress: Progress, *, is_due: bool) -> None:
         self.show_line(str(progress))
 
 
-class Dawdling(Listener):
-    """Looks at the third step until the time is up."""
+class SlowListener(Listener):
+    """Blocks at the third step, so that the time limit passes."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__()
@@ -44,17 +46,17 @@ class Dawdling(Listener):
 
 
 @pytest.fixture(autouse=True)
-def _may_lose_its_terminal() -> Iterator[None]:
-    """Also where the tests themselves run under `nohup`."""
+def _default_sighup() -> Iterator[None]:
+    """Reset SIGHUP, which is ignored if the tests run under `nohup`."""
     before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     yield
     signal.signal(signal.SIGHUP, before)
 
 
 @pytest.fixture(scope="module")
-def unbroken(workshop: Workshop) -> str:
-    workshop.train("unbroken")
-    return "unbroken"
+def uninterrupted(workshop: Workshop) -> str:
+    workshop.train("uninterrupted")
+    return "uninterrupted"
 
 
 def assert_stopped_and_saved(workshop: Workshop, name: str, manifest: RunManifest, exit_code: int) -> None:
@@ -66,44 +68,37 @@ def assert_stopped_and_saved(workshop: Workshop, name: str, manifest: RunManifes
     assert not (workshop.root / name / "model").exists()
 
 
-def test_a_signal_finishes_the_step_saves_and_can_be_resumed(workshop: Workshop, unbroken: str) -> None:
-    manifest = workshop.train("stopped", view=Interrupting(signal.SIGINT, after="step 5/12"))
+def test_interrupted_run_resumes_exactly(workshop: Workshop, uninterrupted: str) -> None:
+    manifest = workshop.train("stopped", view=SignalListener(signal.SIGINT, after="step 5/12"))
     assert_stopped_and_saved(workshop, "stopped", manifest, 130)
     assert workshop.train("stopped", resume_from="latest").status == "succeeded"
-    assert workshop.weights("stopped") == workshop.weights(unbroken)
-    assert workshop.metrics("stopped") == workshop.metrics(unbroken)
+    assert workshop.weights("stopped") == workshop.weights(uninterrupted)
+    assert workshop.metrics("stopped") == workshop.metrics(uninterrupted)
 
 
-def test_sigterm_stops_a_run_as_ctrl_c_does(workshop: Workshop) -> None:
-    manifest = workshop.train("terminated", view=Interrupting(signal.SIGTERM, after="step 5/12"))
-    assert_stopped_and_saved(workshop, "terminated", manifest, 143)
+@pytest.mark.parametrize(("number", "num_times"), [(signal.SIGTERM, 1), (signal.SIGHUP, 2)])
+def test_stop_signal_saves_checkpoint(workshop: Workshop, number: signal.Signals, num_times: int) -> None:
+    """A closing terminal sends SIGHUP twice."""
+    view = SignalListener(number, after="step 5/12", num_times=num_times)
+    manifest = workshop.train(number.name, view=view)
+    assert_stopped_and_saved(workshop, number.name, manifest, 128 + number)
 
 
-def test_under_nohup_a_closed_terminal_is_no_reason_to_stop(workshop: Workshop) -> None:
+def test_nohup_ignores_sighup(workshop: Workshop) -> None:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    manifest = workshop.train("alone", view=Interrupting(signal.SIGHUP, after="step 5/12"))
+    manifest = workshop.train("alone", view=SignalListener(signal.SIGHUP, after="step 5/12"))
     assert manifest.status == "succeeded"
 
 
-def test_a_terminal_that_closes_says_so_twice(workshop: Workshop) -> None:
-    class Twice(Interrupting):
-        def show_line(self, text: str) -> None:
-            super().show_line(text)
-            super().show_line(text)
-
-    manifest = workshop.train("twice", view=Twice(signal.SIGHUP, after="step 5/12"))
-    assert_stopped_and_saved(workshop, "twice", manifest, 129)
-
-
 def test_signal_before_first_step_ends_run(workshop: Workshop) -> None:
-    manifest = workshop.train("early", view=Interrupting(signal.SIGINT, after="model "))
+    manifest = workshop.train("early", view=SignalListener(signal.SIGINT, after="model "))
     assert (manifest.status, manifest.exit_code) == ("cancelled", 130)
     assert workshop.metrics("early") == []
 
 
-def test_time_limit_saves_and_resumes(workshop: Workshop, unbroken: str) -> None:
-    # However slow the machine is: the time is up before the last step.
-    manifest = workshop.train("late", view=(view := Dawdling(3.0)), stop_after_s=3.0)
+def test_time_limit_saves_and_resumes(workshop: Workshop, uninterrupted: str) -> None:
+    # The time limit passes before the last step, however slow the machine is.
+    manifest = workshop.train("late", view=(view := SlowListener(3.0)), stop_after_s=3.0)
     assert (manifest.status, manifest.exit_code) == ("cancelled", 7)
     assert manifest.figures is not None
     last_step = manifest.figures.num_steps
@@ -112,22 +107,22 @@ def test_time_limit_saves_and_resumes(workshop: Workshop, unbroken: str) -> None
         assert workshop.kept_steps("late")[-1] == last_step == workshop.metrics("late")[-1]["step"]
         assert f"out of time: saving step {last_step}" in view.lines
     assert workshop.train("late", resume_from="latest", stop_after_s=3600.0).status == "succeeded"
-    assert workshop.weights("late") == workshop.weights(unbroken)
+    assert workshop.weights("late") == workshop.weights(uninterrupted)
 
 
-def test_a_run_without_any_time_can_be_resumed_from_the_start(workshop: Workshop) -> None:
+def test_zero_time_limit_can_resume(workshop: Workshop) -> None:
     manifest = workshop.train("no-time", stop_after_s=0.0)
     assert (manifest.status, manifest.exit_code) == ("cancelled", 7)
     assert workshop.metrics("no-time") == []
     assert workshop.train("no-time", resume_from="latest").status == "succeeded"
 
 
-def test_a_finished_run_is_exported_however_late_it_is(workshop: Workshop, unbroken: str) -> None:
-    shutil.copytree(workshop.root / unbroken, workshop.root / "finished")
+def test_finished_run_ignores_time_limit(workshop: Workshop, uninterrupted: str) -> None:
+    shutil.copytree(workshop.root / uninterrupted, workshop.root / "finished")
     assert workshop.train("finished", resume_from="latest", stop_after_s=0.0).status == "succeeded"
 
 
-def test_the_handlers_of_before_are_back_after_a_run(workshop: Workshop) -> None:
+def test_signal_handlers_are_restored(workshop: Workshop) -> None:
     before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
     workshop.train("handlers", "training.num_steps=1", "training.warmup_steps=0")
     assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before

@@ -23,15 +23,15 @@ LONG = (
     "--set",
     "eval.every_steps=16",
 )
-# Slow: a soak of six kills. Two are enough to hit a training between two saves and during one.
+# Slow: six kills. Two are enough to kill a training between saves and during a save.
 NUM_KILLS = [2, pytest.param(6, marks=pytest.mark.slow)]
 WAIT_S = 120
 
 
 @pytest.fixture(scope="module")
-def unbroken(workshop: Workshop) -> str:
-    workshop.train("unbroken", *LONG[1::2])
-    return "unbroken"
+def uninterrupted(workshop: Workshop) -> str:
+    workshop.train("uninterrupted", *LONG[1::2])
+    return "uninterrupted"
 
 
 def wait_for(child: "subprocess.Popen[str]", ready: Callable[[], bool]) -> None:
@@ -52,31 +52,29 @@ def is_saving(run: Path) -> bool:
 
 
 @pytest.mark.parametrize("num_kills", NUM_KILLS)
-def test_a_run_killed_again_and_again_ends_as_an_unbroken_one(
-    workshop: Workshop, unbroken: str, num_kills: int
-) -> None:
-    dice = random.Random(7)
+def test_killed_run_resumes_exactly(workshop: Workshop, uninterrupted: str, num_kills: int) -> None:
+    rng = random.Random(7)
     name = f"killed-{num_kills}"
     run = workshop.root / name
-    moments = []
+    kills_during_save = []
     for number in range(num_kills):
         child = workshop.start(name, *LONG, "--resume")
         with child:
-            target = num_lines(run) + dice.randint(1, 24 // num_kills)
+            target = num_lines(run) + rng.randint(1, 24 // num_kills)
             wait_for(child, lambda target=target: num_lines(run) >= target)
             if number % 2:
                 wait_for(child, lambda: is_saving(run))
-            moments.append(is_saving(run))
+            kills_during_save.append(is_saving(run))
             child.kill()
         assert child.returncode == -signal.SIGKILL
-    assert any(moments), "no kill hit a save"
+    assert any(kills_during_save), "no kill hit a save"
     assert workshop.train(name, *LONG[1::2], resume_from="latest").status == "succeeded"
-    assert workshop.weights(name) == workshop.weights(unbroken)
-    assert workshop.metrics(name) == workshop.metrics(unbroken)
+    assert workshop.weights(name) == workshop.weights(uninterrupted)
+    assert workshop.metrics(name) == workshop.metrics(uninterrupted)
     assert not is_saving(run)
 
 
-def test_a_second_signal_ends_the_process_at_once(workshop: Workshop) -> None:
+def test_second_signal_kills_process(workshop: Workshop) -> None:
     run = workshop.root / "stopped-twice"
     sets = ("--set", "training.num_steps=1000", "--set", "output.save_every_steps=2")
     child = workshop.start("stopped-twice", *sets)
@@ -94,13 +92,13 @@ def test_full_disk_keeps_earlier_checkpoints(workshop: Workshop, small_disk: Pat
     output = str(small_disk / "run")
     workshop.train(output, *sets, "training.num_steps=6")
     before = workshop.kept_steps(output)
-    ballast = small_disk / "ballast"
-    ballast.write_bytes(b"x" * (shutil.disk_usage(small_disk).free - 1_000_000))
+    filler = small_disk / "filler"
+    filler.write_bytes(b"x" * (shutil.disk_usage(small_disk).free - 1_000_000))
     with pytest.raises(StorageError, match=r"the disk is full.*--resume"):
         workshop.train(output, *sets, resume_from="latest")
     assert workshop.kept_steps(output) == before
     assert workshop.manifest(output)["failure"]["code"] == "storage"
-    ballast.unlink()
+    filler.unlink()
     assert workshop.train(output, *sets, resume_from="latest").status == "succeeded"
 
 
@@ -111,10 +109,8 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         yield disk
 
 
-def test_a_checkpoint_that_cannot_be_written_to_its_end_is_explained(
-    workshop: Workshop, unbroken: str
-) -> None:
-    # The programs of the unbroken run are compiled: nothing but the checkpoint is larger than the limit.
+def test_failed_checkpoint_write_is_explained(workshop: Workshop, uninterrupted: str) -> None:
+    # The programs of the uninterrupted run are already compiled, so only the checkpoint exceeds the limit.
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (97 * 1024, before[1]))
     try:

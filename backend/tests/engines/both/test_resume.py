@@ -10,74 +10,76 @@ from support.training import Workshop
 from tunix_rt.base.errors import ConflictError, DataError, NotFoundError
 from tunix_rt.engines.types import EngineName
 
-HALF = "training.num_steps=8"
+HALF_LENGTH = "training.num_steps=8"
 
 
 @pytest.fixture(scope="module")
-def unbroken(workshop: Workshop) -> str:
-    workshop.train("unbroken")
-    return "unbroken"
+def uninterrupted(workshop: Workshop) -> str:
+    workshop.train("uninterrupted")
+    return "uninterrupted"
 
 
 @pytest.fixture(scope="module")
-def half(workshop: Workshop) -> str:
-    """A run that ended after eight of the twelve steps, with checkpoints of steps 4, 6 and 8."""
-    workshop.train("half", HALF, "output.keep_checkpoints=3")
+def half_run(workshop: Workshop) -> str:
+    """A run of eight of the twelve steps, with checkpoints of steps 4, 6 and 8."""
+    workshop.train("half", HALF_LENGTH, "output.keep_checkpoints=3")
     return "half"
 
 
 @pytest.fixture
-def copy(workshop: Workshop, half: str, request: pytest.FixtureRequest) -> str:
-    """The half run again, to be continued by one test."""
+def half_copy(workshop: Workshop, half_run: str, request: pytest.FixtureRequest) -> str:
+    """A copy of the half run, which one test resumes."""
     # Orbax reads brackets in a path as a pattern.
     name = "copy-" + request.node.name.replace("[", "-").removesuffix("]")
-    shutil.copytree(workshop.root / half, workshop.root / name)
+    shutil.copytree(workshop.root / half_run, workshop.root / name)
     return name
 
 
-def assert_same(workshop: Workshop, resumed: str, unbroken: str) -> None:
-    assert workshop.weights(resumed) == workshop.weights(unbroken)
-    assert workshop.metrics(resumed) == workshop.metrics(unbroken)
+def assert_same(workshop: Workshop, resumed: str, uninterrupted: str) -> None:
+    assert workshop.weights(resumed) == workshop.weights(uninterrupted)
+    assert workshop.metrics(resumed) == workshop.metrics(uninterrupted)
     assert workshop.manifest(resumed)["status"] == "succeeded"
 
 
-def test_a_resumed_run_ends_as_an_unbroken_one(workshop: Workshop, copy: str, unbroken: str) -> None:
-    workshop.train(copy, resume_from="latest")
-    assert_same(workshop, copy, unbroken)
-    [resumed] = workshop.events(copy, "resumed")
+def test_resumed_run_matches_uninterrupted(workshop: Workshop, half_copy: str, uninterrupted: str) -> None:
+    workshop.train(half_copy, resume_from="latest")
+    assert_same(workshop, half_copy, uninterrupted)
+    [resumed] = workshop.events(half_copy, "resumed")
     assert resumed["details"] == {"step": 8}
-    numbers = [event["sequence"] for kind in ("started", "resumed") for event in workshop.events(copy, kind)]
+    numbers = [
+        event["sequence"] for kind in ("started", "resumed") for event in workshop.events(half_copy, kind)
+    ]
     assert numbers[0] == 0 < numbers[1]
 
 
-def test_any_kept_step_can_be_resumed_from(workshop: Workshop, copy: str, unbroken: str) -> None:
-    assert workshop.kept_steps(copy) == [4, 6, 8]
-    workshop.train(copy, resume_from=4)
-    assert_same(workshop, copy, unbroken)
+def test_resume_from_any_kept_step(workshop: Workshop, half_copy: str, uninterrupted: str) -> None:
+    assert workshop.kept_steps(half_copy) == [4, 6, 8]
+    workshop.train(half_copy, resume_from=4)
+    assert_same(workshop, half_copy, uninterrupted)
 
 
-def test_a_step_without_a_checkpoint_names_those_that_exist(workshop: Workshop, half: str) -> None:
+def test_missing_step_error_lists_checkpoints(workshop: Workshop, half_run: str) -> None:
     with pytest.raises(NotFoundError, match=r"step 5.*4, 6, 8"):
-        workshop.train(half, resume_from=5)
+        workshop.train(half_run, resume_from=5)
 
 
-def test_an_empty_directory_is_resumed_from_the_start(workshop: Workshop) -> None:
-    manifest = workshop.train("empty", HALF, resume_from="latest")
+def test_empty_directory_starts_fresh(workshop: Workshop) -> None:
+    manifest = workshop.train("empty", HALF_LENGTH, resume_from="latest")
     assert manifest.status == "succeeded"
 
 
-def test_another_training_is_refused_with_its_keys_and_touches_nothing(workshop: Workshop, half: str) -> None:
-    before = {path: path.read_bytes() for path in (workshop.root / half).rglob("*") if path.is_file()}
+def test_changed_recipe_is_rejected_untouched(workshop: Workshop, half_run: str) -> None:
+    before = {path: path.read_bytes() for path in (workshop.root / half_run).rglob("*") if path.is_file()}
     with pytest.raises(ConflictError, match=r"training.learning_rate \(was 0.01, is 0.02\)"):
-        workshop.train(half, "training.learning_rate=0.02", resume_from="latest")
+        workshop.train(half_run, "training.learning_rate=0.02", resume_from="latest")
     with pytest.raises(ConflictError, match=r"training.num_steps \(was None, is 12\), training.schedule"):
-        workshop.train(half, "training.schedule=cosine", resume_from="latest")
+        workshop.train(half_run, "training.schedule=cosine", resume_from="latest")
     assert {path: path.read_bytes() for path in before} == before
 
 
-def test_other_data_is_refused(workshop: Workshop, half: str) -> None:
+def test_changed_dataset_is_rejected(workshop: Workshop, half_run: str) -> None:
     with pytest.raises(ConflictError, match="the content of the dataset"):
-        workshop.train(half, "data.dataset=dev-reasoning-v2", "data.overlong=drop", resume_from="latest")
+        workshop.train(half_run, "data.dataset=dev-reasoning-v2", "data.overlong=drop", resume_from="latest")
 
 
 def largest_file(directory: Path) -> Path:
@@ -87,40 +89,40 @@ def largest_file(directory: Path) -> Path:
 
 
 @pytest.mark.parametrize("damage", ["cut", "flip"])
-def test_a_damaged_checkpoint_is_set_aside_for_the_one_before(
-    workshop: Workshop, copy: str, unbroken: str, damage: str
+def test_damaged_checkpoint_falls_back(
+    workshop: Workshop, half_copy: str, uninterrupted: str, damage: str
 ) -> None:
     state = {"jax": "state/ocdbt.process_0", "torch": "."}[workshop.engine]
-    file = largest_file(workshop.root / copy / "checkpoints" / "8" / state)
+    file = largest_file(workshop.root / half_copy / "checkpoints" / "8" / state)
     content = bytearray(file.read_bytes())
     if damage == "cut":
         del content[len(content) // 2 :]
     else:
         content[len(content) // 2] ^= 1
     file.write_bytes(content)
-    workshop.train(copy, resume_from="latest")
-    assert_same(workshop, copy, unbroken)
-    [event] = workshop.events(copy, "damaged-checkpoint")
+    workshop.train(half_copy, resume_from="latest")
+    assert_same(workshop, half_copy, uninterrupted)
+    [event] = workshop.events(half_copy, "damaged-checkpoint")
     assert event["details"] == {"step": 8}
-    assert (workshop.root / copy / "checkpoints" / "damaged" / "8").is_dir()
+    assert (workshop.root / half_copy / "checkpoints" / "damaged" / "8").is_dir()
 
 
-def test_a_run_with_only_damaged_checkpoints_says_so(workshop: Workshop, copy: str) -> None:
-    for step in workshop.kept_steps(copy):
+def test_only_damaged_checkpoints_is_error(workshop: Workshop, half_copy: str) -> None:
+    for step in workshop.kept_steps(half_copy):
         record = {"jax": "record/metadata", "torch": "record.json"}[workshop.engine]
-        (workshop.root / copy / "checkpoints" / str(step) / record).write_text("{")
+        (workshop.root / half_copy / "checkpoints" / str(step) / record).write_text("{")
     with pytest.raises(DataError, match=r"Every checkpoint.*damaged: 4, 6, 8"):
-        workshop.train(copy, resume_from="latest")
+        workshop.train(half_copy, resume_from="latest")
 
 
-def test_run_of_other_engine_is_rejected_untouched(workshop: Workshop, half: str) -> None:
+def test_other_engine_is_rejected_untouched(workshop: Workshop, half_run: str) -> None:
     other: EngineName = "torch" if workshop.engine == "jax" else "jax"
-    before = {path: path.read_bytes() for path in (workshop.root / half).rglob("*") if path.is_file()}
+    before = {path: path.read_bytes() for path in (workshop.root / half_run).rglob("*") if path.is_file()}
     with pytest.raises(
         ConflictError, match=rf"started with the {workshop.engine} engine.*--engine {workshop.engine}"
     ):
-        replace(workshop, engine=other).train(half, resume_from="latest")
-    elsewhere = {"resume_from": "latest", "checkpoint_dir": workshop.root / half / "checkpoints"}
+        replace(workshop, engine=other).train(half_run, resume_from="latest")
+    elsewhere = {"resume_from": "latest", "checkpoint_dir": workshop.root / half_run / "checkpoints"}
     with pytest.raises(ConflictError, match=f"started with the {workshop.engine} engine"):
-        replace(workshop, engine=other).train(f"elsewhere-{half}", **elsewhere)
+        replace(workshop, engine=other).train(f"elsewhere-{half_run}", **elsewhere)
     assert {path: path.read_bytes() for path in before} == before

@@ -1,4 +1,4 @@
-"""A whole run of a tiny model: its files, and figures that agree with one another."""
+"""Complete runs of a tiny model: the files, the figures, and the errors that end a run."""
 
 import hashlib
 import json
@@ -18,7 +18,7 @@ from tunix_rt.engines.types import DeviceRequest
 
 @pytest.fixture(scope="module")
 def listener(workshop: Workshop) -> Listener:
-    """One for each engine."""
+    """One listener per engine."""
     return Listener()
 
 
@@ -32,8 +32,8 @@ def run(workshop: Workshop, manifest: RunManifest) -> Path:
     return workshop.root / "whole"
 
 
-def test_a_run_leaves_the_files_of_the_design(run: Path) -> None:
-    # The difference is there only while whoever tests has changes that are not committed.
+def test_run_has_documented_files(run: Path) -> None:
+    # `code.diff` exists only if the checkout has uncommitted changes.
     names = {path.name for path in run.iterdir()} - {".lock", "code.diff"}
     assert names == {
         "recipe.resolved.json",
@@ -48,7 +48,7 @@ def test_a_run_leaves_the_files_of_the_design(run: Path) -> None:
     }
 
 
-def test_the_manifest_vouches_for_every_file(run: Path, manifest: RunManifest) -> None:
+def test_manifest_hashes_every_file(run: Path, manifest: RunManifest) -> None:
     files = [path for path in run.rglob("*") if path.is_file() and path.name != ".lock"]
     hashes = {
         path.relative_to(run).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in files
@@ -57,31 +57,31 @@ def test_the_manifest_vouches_for_every_file(run: Path, manifest: RunManifest) -
     assert (manifest.status, manifest.exit_code, manifest.dataset) == ("succeeded", 0, DATASET)
 
 
-def test_nothing_that_was_written_is_null(run: Path) -> None:
+def test_json_files_have_no_nulls(run: Path) -> None:
     for name in ("run_manifest.json", "environment.json", "plan.json"):
-        assert list(nulls(json.loads((run / name).read_bytes()))) == [], name
+        assert list(null_paths(json.loads((run / name).read_bytes()))) == [], name
     for name in ("metrics.jsonl", "events.jsonl"):
         for line in (run / name).read_text().splitlines():
-            found = list(nulls(json.loads(line)))
-            # An override may really have been null in the recipe.
+            found = list(null_paths(json.loads(line)))
+            # An override may replace a null.
             assert [path for path in found if "_value" not in path] == [], name
 
 
-def nulls(value: Any, path: str = "") -> Iterator[str]:
+def null_paths(value: Any, path: str = "") -> Iterator[str]:
     if value is None:
         yield path
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, inner in items:
-        yield from nulls(inner, f"{path}.{key}")
+        yield from null_paths(inner, f"{path}.{key}")
 
 
-def test_every_step_has_one_line_and_the_loss_goes_down(workshop: Workshop, run: Path) -> None:
+def test_every_step_logs_metrics(workshop: Workshop, run: Path) -> None:
     steps = [line for line in workshop.metrics("whole") if "loss" in line]
     assert [line["step"] for line in steps] == list(range(1, 13))
     assert steps[-1]["loss"] < steps[0]["loss"] - 1
     assert [round(line["lr"], 5) for line in steps[:3]] == [0.00333, 0.00667, 0.01]
-    num_rows_of_an_epoch = steps[0]["epoch"]
-    assert steps[11]["epoch"] == pytest.approx(12 * num_rows_of_an_epoch)
+    epochs_per_step = steps[0]["epoch"]
+    assert steps[11]["epoch"] == pytest.approx(12 * epochs_per_step)
     assert all(0 < line["trained_tokens"] < line["tokens"] <= 4 * 64 for line in steps)
 
 
@@ -99,7 +99,7 @@ def test_best_checkpoint_is_kept(workshop: Workshop, run: Path, manifest: RunMan
     assert workshop.kept_steps("whole") == sorted({best_step, 12})
 
 
-def test_what_was_planned_stands_beside_what_was_used(run: Path, manifest: RunManifest) -> None:
+def test_manifest_reports_planned_memory(run: Path, manifest: RunManifest) -> None:
     plan = json.loads((run / "plan.json").read_bytes())
     assert plan["source"] == {"jax": "compiled", "torch": "estimated"}[manifest.engine]
     assert sum(plan["components"].values()) == plan["per_device_bytes"]
@@ -108,7 +108,7 @@ def test_what_was_planned_stands_beside_what_was_used(run: Path, manifest: RunMa
     assert (manifest.figures.peak_memory_bytes or 0) > plan["per_device_bytes"]
 
 
-def test_the_sanity_block_comes_before_the_plan(workshop: Workshop, run: Path, listener: Listener) -> None:
+def test_sanity_block_precedes_plan(workshop: Workshop, run: Path, listener: Listener) -> None:
     block = next(line for line in listener.lines if line.startswith("model "))
     [plan] = workshop.events("whole", "plan")
     assert listener.lines.index(block) < listener.lines.index(plan["message"])
@@ -126,7 +126,7 @@ def test_the_sanity_block_comes_before_the_plan(workshop: Workshop, run: Path, l
     assert block in (run / "log.txt").read_text()
 
 
-def test_the_resolved_recipe_names_every_override(run: Path) -> None:
+def test_resolved_recipe_lists_overrides(run: Path) -> None:
     resolved = json.loads((run / "recipe.resolved.json").read_bytes())
     assert resolved["training"]["num_steps"] == 12
     [override] = resolved["overrides"]
@@ -137,18 +137,15 @@ def test_the_resolved_recipe_names_every_override(run: Path) -> None:
     )
 
 
-def test_a_directory_with_a_run_is_not_written_over(workshop: Workshop, run: Path) -> None:
+def test_existing_run_is_not_overwritten(workshop: Workshop, run: Path) -> None:
     before = (run / "run_manifest.json").read_bytes()
     with pytest.raises(ConflictError, match=r"not empty.*--resume"):
         workshop.train("whole")
     assert (run / "run_manifest.json").read_bytes() == before
 
 
-def test_early_stopping_exports_best_weights(
-    workshop: Workshop,
-) -> None:
-    sets = ("eval.every_steps=1", "training.learning_rate=0.3")
-    sets += ("training.warmup_steps=0",)
+def test_early_stopping_exports_best_weights(workshop: Workshop) -> None:
+    sets = ("eval.every_steps=1", "training.learning_rate=0.3", "training.warmup_steps=0")
     stopping = ("eval.early_stop_patience=2", "output.model=best")
     early = workshop.train("early", *sets, *stopping).figures
     assert early is not None
@@ -157,12 +154,12 @@ def test_early_stopping_exports_best_weights(
     assert early.exported_step == early.best_step
     workshop.train("until-best", *sets, f"training.num_steps={early.best_step}")
     assert workshop.weights("early") == workshop.weights("until-best")
-    again = workshop.train("early", *sets, *stopping, resume_from="latest").figures
-    assert again is not None
-    assert again.num_steps == early.num_steps
+    resumed = workshop.train("early", *sets, *stopping, resume_from="latest").figures
+    assert resumed is not None
+    assert resumed.num_steps == early.num_steps
 
 
-def test_divergence_ends_run_and_keeps_good_state(workshop: Workshop) -> None:
+def test_divergence_keeps_last_good_state(workshop: Workshop) -> None:
     with pytest.raises(DivergedError, match="step 2"):
         workshop.train("diverged", "training.learning_rate=1e38", "training.warmup_steps=0")
     assert workshop.kept_steps("diverged") == [1]
@@ -178,8 +175,8 @@ def test_divergence_ends_run_and_keeps_good_state(workshop: Workshop) -> None:
     assert (workshop.root / "diverged" / "diverged_batch.npz").exists()
 
 
-def test_run_that_does_not_fit_suggests_fixes(workshop: Workshop) -> None:
-    # A million rows: their logits alone take 268 GB. Nothing of it is ever allocated.
+def test_oversized_run_suggests_fixes(workshop: Workshop) -> None:
+    # A million rows: the logits alone would take 268 GB. Nothing is allocated.
     sets = ("training.batch_size=1048576", "training.loss_chunk_tokens=null")
     with pytest.raises(DoesNotFitError, match=r"would make it fit: --set training"):
         workshop.train("too-large", *sets)

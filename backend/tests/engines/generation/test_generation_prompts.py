@@ -1,4 +1,4 @@
-"""Texts to ids and back, as generation needs them."""
+"""Encoding prompts with partial completions, and decoding completions."""
 
 import pytest
 from support.encoders import CONTROL_TOKENS, a_tokenizer, an_encoder, trained_fast_tokenizer
@@ -18,7 +18,7 @@ COMPLETION = render_completion(TRACE).text
 
 
 @pytest.mark.parametrize("template", builtin_template_names())
-def test_a_whole_completion_continues_a_prompt_as_training_writes_it(template: str) -> None:
+def test_continuation_matches_training_ids(template: str) -> None:
     encoder = an_encoder(template)
     [trained] = encoder.encode([TRACE])
     token_ids = encode_continuation(encoder, TRACE.prompt, COMPLETION)
@@ -26,7 +26,7 @@ def test_a_whole_completion_continues_a_prompt_as_training_writes_it(template: s
     assert decode(encoder, token_ids[len(encoder.encode_prompt(TRACE.prompt)) :]) == COMPLETION
 
 
-def test_a_beginning_that_ends_with_a_line_is_a_beginning_of_the_trained_ids() -> None:
+def test_partial_completion_is_training_prefix() -> None:
     encoder = an_encoder()
     [trained] = encoder.encode([TRACE])
     token_ids = encode_continuation(encoder, TRACE.prompt, "<reasoning>\nsix sevens are 42\n")
@@ -34,7 +34,7 @@ def test_a_beginning_that_ends_with_a_line_is_a_beginning_of_the_trained_ids() -
     assert len(token_ids) < len(trained)
 
 
-def test_template_prefix_of_the_completion_is_kept() -> None:
+def test_template_prefix_is_kept() -> None:
     template = (
         "{% for m in messages %}[{{ m.role }}]{% if m.role == 'assistant' %}note: {% endif %}"
         "{{ m.content }}{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}"
@@ -44,7 +44,7 @@ def test_template_prefix_of_the_completion_is_kept() -> None:
     assert decode(encoder, continued) == "[user]6?[assistant]note: <reasoning>"
 
 
-def test_control_tokens_in_a_beginning_are_letters() -> None:
+def test_quoted_control_tokens_encode_as_text() -> None:
     encoder = an_encoder()
     end = encoder.end_of_turn_id
     assert end not in encoder.encode_beginning("it says <end_of_turn> here")
@@ -54,20 +54,20 @@ def test_control_tokens_in_a_beginning_are_letters() -> None:
     )
 
 
-def test_a_template_that_changes_the_completion_is_refused() -> None:
+def test_content_changing_template_is_rejected() -> None:
     shouting = "{% for m in messages %}{{ m.content | upper }}{% endfor %}"
     with pytest.raises(DataError, match="changes the content of a completion"):
         encode_continuation(an_encoder(shouting), "6?", "<reasoning>\nsix")
 
 
-def test_control_tokens_are_no_text() -> None:
+def test_decode_skips_control_tokens() -> None:
     encoder = an_encoder()
     control = [encoder.tokenizer.token_id(text) for text in CONTROL_TOKENS]
     [text] = encoder.tokenizer.encode_batch(["six"])
     assert decode(encoder, [*control, *text.ids, *control]) == "six"
 
 
-def test_markup_is_text_even_where_the_tokenizer_has_tokens_for_it() -> None:
+def test_markup_tokens_decode_as_text() -> None:
     fast = FastTokenizer.from_str(trained_fast_tokenizer().to_str())
     fast.add_special_tokens([AddedToken(text, special=True) for text in ("<answer>", "</answer>")])
     tokenizer = Tokenizer("test", fast, a_tokenizer().named_tokens, None)
@@ -77,7 +77,7 @@ def test_markup_is_text_even_where_the_tokenizer_has_tokens_for_it() -> None:
     assert decode(encoder, encoding.ids) == "<answer>42</answer>"
 
 
-def test_half_a_character_is_a_text_and_an_id_without_a_token_is_none() -> None:
+def test_decode_handles_partial_and_unknown_ids() -> None:
     encoder = an_encoder()
     [dice] = encoder.tokenizer.encode_batch(["\N{GAME DIE}"])
     assert len(dice.ids) > 1

@@ -1,4 +1,4 @@
-"""The default number of rows of a batch."""
+"""The default batch size of generation."""
 
 from dataclasses import replace
 
@@ -15,25 +15,25 @@ LOGIT_BYTES = 12 * ARCHITECTURE.vocab_size
 GPU = DeviceMemory("gpu", num_devices=1, memory_bytes=2**40, weight_bytes=0)
 
 
-def rows_of(room: DeviceMemory) -> int:
-    return default_rows(room, ARCHITECTURE, num_slots=NUM_SLOTS, bytes_per_number=2)
+def rows_of(memory: DeviceMemory) -> int:
+    return default_rows(memory, ARCHITECTURE, num_slots=NUM_SLOTS, bytes_per_number=2)
 
 
-def test_a_row_keeps_keys_and_values_of_every_layer_head_and_slot() -> None:
+def test_cache_counts_keys_and_values() -> None:
     one_slot = ARCHITECTURE.num_layers * ARCHITECTURE.num_kv_heads * ARCHITECTURE.head_dim
     assert cache_numbers_per_row(ARCHITECTURE, 1) == 2 * one_slot
 
 
 @pytest.mark.parametrize(("num_fitting", "expected"), [(1, 1), (9, 8), (100, 64), (5_000, 512)])
-def test_default_rows_fit_beside_the_weights(num_fitting: int, expected: int) -> None:
+def test_default_rows_fit_beside_weights(num_fitting: int, expected: int) -> None:
     weight_bytes = 10**9
     memory_bytes = int((num_fitting * (CACHE_BYTES + LOGIT_BYTES) + weight_bytes) / 0.8) + 2
-    room = replace(GPU, memory_bytes=memory_bytes, weight_bytes=weight_bytes)
-    assert rows_of(room) == expected
-    assert rows_of(replace(room, num_devices=4)) == 4 * expected
+    memory = replace(GPU, memory_bytes=memory_bytes, weight_bytes=weight_bytes)
+    assert rows_of(memory) == expected
+    assert rows_of(replace(memory, num_devices=4)) == 4 * expected
 
 
-def test_a_model_that_fills_its_device_is_tried_with_one_row() -> None:
+def test_full_device_gets_one_row() -> None:
     assert rows_of(replace(GPU, weight_bytes=2**40)) == 1
 
 

@@ -1,4 +1,4 @@
-"""Conversations to ids, and ids to text while streaming."""
+"""Encoding conversations, and decoding streamed tokens."""
 
 import pytest
 from hypothesis import given
@@ -14,7 +14,7 @@ SYSTEM = {"role": "system", "content": "Think first."}
 MODEL = {"role": "assistant", "content": "<reasoning>\n42\n</reasoning>\n<answer>42</answer>"}
 
 
-def text_in_pieces(token_ids: list[int]) -> str:
+def streamed_text(token_ids: list[int]) -> str:
     stream = TextStream(an_encoder())
     deltas = [stream.add([token_id]) for token_id in token_ids] + [stream.finish()]
     assert None not in deltas
@@ -22,20 +22,20 @@ def text_in_pieces(token_ids: list[int]) -> str:
 
 
 @given(st.text(max_size=30))
-def test_text_deltas_add_up_to_the_text(text: str) -> None:
+def test_text_deltas_concatenate_to_text(text: str) -> None:
     encoder = an_encoder()
     token_ids = list(encoder.tokenizer.encode_as_content(text).ids)
-    assert text_in_pieces(token_ids) == decode(encoder, token_ids)
+    assert streamed_text(token_ids) == decode(encoder, token_ids)
 
 
 @given(st.lists(st.integers(0, 319), max_size=30))
-def test_nonsense_streams_like_the_whole_text(token_ids: list[int]) -> None:
+def test_arbitrary_tokens_stream_exactly(token_ids: list[int]) -> None:
     encoder = an_encoder()
     known = [token_id for token_id in token_ids if encoder.tokenizer.fast.id_to_token(token_id) is not None]
-    assert text_in_pieces(known) == decode(encoder, known)
+    assert streamed_text(known) == decode(encoder, known)
 
 
-def test_partial_character_waits_for_the_rest() -> None:
+def test_partial_character_is_buffered() -> None:
     encoder = an_encoder()
     first, *rest = encoder.tokenizer.encode_as_content("é").ids
     stream = TextStream(encoder)
@@ -43,18 +43,18 @@ def test_partial_character_waits_for_the_rest() -> None:
     assert stream.add(rest) == "é"
 
 
-def test_a_token_that_does_not_exist_is_no_text() -> None:
+def test_unknown_token_has_no_text() -> None:
     assert TextStream(an_encoder()).add([10**6]) is None
 
 
 @pytest.mark.parametrize("template", builtin_template_names())
-def test_one_question_has_the_ids_that_training_masks(template: str) -> None:
+def test_single_question_matches_training_prompt(template: str) -> None:
     encoder = an_encoder(template)
     assert encoder.encode_messages([USER]) == encoder.encode_prompt(USER["content"])
 
 
 @pytest.mark.parametrize("template", ["chatml", "tunix-rt"])
-def test_every_turn_of_a_conversation_is_in_its_ids(template: str) -> None:
+def test_conversation_includes_every_turn(template: str) -> None:
     encoder = an_encoder(template)
     token_ids = encoder.encode_messages([SYSTEM, USER, MODEL, USER])
     text = encoder.tokenizer.fast.decode(token_ids, skip_special_tokens=False)
@@ -62,7 +62,7 @@ def test_every_turn_of_a_conversation_is_in_its_ids(template: str) -> None:
     assert text.index(SYSTEM["content"]) < text.index(MODEL["content"])
 
 
-def test_a_system_message_that_the_template_refuses_or_drops_is_an_error() -> None:
+def test_unsupported_system_message_is_rejected() -> None:
     with pytest.raises(DataError, match="no system role"):
         an_encoder("gemma").encode_messages([SYSTEM, USER])
     dropping = "{% for m in messages %}{% if m.role == 'user' %}{{ m.content }}{% endif %}{% endfor %}"
@@ -70,7 +70,7 @@ def test_a_system_message_that_the_template_refuses_or_drops_is_an_error() -> No
         an_encoder(dropping).encode_messages([SYSTEM, USER])
 
 
-def test_a_quoted_control_token_stays_letters() -> None:
+def test_quoted_control_token_stays_text() -> None:
     encoder = an_encoder("gemma")
     quoted = {"role": "user", "content": "What does <end_of_turn> mean?"}
     end_id = encoder.tokenizer.token_id("<end_of_turn>")

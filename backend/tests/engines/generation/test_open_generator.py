@@ -1,4 +1,4 @@
-"""Opening generators with either engine, and the errors of doing so."""
+"""Opening generators with either engine, and the errors for unusable models."""
 
 import shutil
 from collections.abc import Callable
@@ -31,7 +31,7 @@ from tunix_rt.tokenization.chat_template import choose_template
 from tunix_rt.tokenization.encoding import TraceEncoder
 from tunix_rt.tokenization.tokenizer import load_tokenizer
 
-# Two spinning threads on shared cores are slower than one.
+# On shared cores, two spinning threads are slower than one.
 torch.set_num_threads(1)
 
 AnyGenerator = BatchGenerator[Any]
@@ -48,7 +48,7 @@ def open_generator(request: pytest.FixtureRequest) -> Open:
     return open_with_engine
 
 
-def a_recipe(seed: int = 0, **sections: Any) -> Recipe:
+def make_recipe(seed: int = 0, **sections: Any) -> Recipe:
     training = {
         "num_steps": 1,
         "batch_size": 1,
@@ -70,31 +70,31 @@ def source() -> ModelSource:
 
 @pytest.fixture(scope="module")
 def models(source: ModelSource, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Directories `base`, `adapter` on top of it, and `merged`, which is both in one."""
+    """The directories `base`, `adapter` (trained on `base`) and `merged` (both in one model)."""
     root = tmp_path_factory.mktemp("models")
     tokenizer = load_tokenizer("tiny")
     encoder = TraceEncoder(tokenizer, choose_template(tokenizer, "chatml"))
     params = random_like(abstract_params(source.architecture, "float32"), seed=0)
     adapters = random_like(abstract_adapters(source.architecture, LORA), seed=1)
-    export_model(root / "base", params, None, a_recipe(), source, encoder)
-    recipe = a_recipe(lora=LORA.model_dump())
+    export_model(root / "base", params, None, make_recipe(), source, encoder)
+    recipe = make_recipe(lora=LORA.model_dump())
     export_model(root / "adapter", params, adapters, recipe, source, encoder)
     merging = recipe.model_copy(update={"output": recipe.output.model_copy(update={"merge_adapters": True})})
     export_model(root / "merged", params, adapters, merging, source, encoder)
     return root
 
 
-def opened(open_generator: Open, directory: Path, **request: Any) -> AnyGenerator:
+def open_directory(open_generator: Open, directory: Path, **request: Any) -> AnyGenerator:
     return open_generator(GeneratorRequest(ModelSection(name=str(directory)), device=CPU, **request))
 
 
-def written(generator: AnyGenerator, *prompts: Prompt) -> list[Completion]:
+def complete(generator: AnyGenerator, *prompts: Prompt) -> list[Completion]:
     return [one for finished in generator.generate(prompts, Decoding(max_new_tokens=8)) for one in finished]
 
 
 def test_random_weights_match_jax_training(source: ModelSource) -> None:
     mesh = make_mesh(ShardingSection(fsdp=1), jax.devices()[:1])
-    program = build_program(a_recipe(seed=5), source.architecture, mesh, num_steps=1, platform="cpu")
+    program = build_program(make_recipe(seed=5), source.architecture, mesh, num_steps=1, platform="cpu")
     start = program.random_params()
     model = jax_opening.open_generator(GeneratorRequest(TINY, seed=5, device=CPU)).model
     np.testing.assert_array_equal(model.weights.params["embedding"], start["embedding"])
@@ -105,39 +105,44 @@ def test_random_weights_match_jax_training(source: ModelSource) -> None:
 
 def test_random_weights_match_torch_training(source: ModelSource) -> None:
     start = open_decoder(source, DecoderOptions(seed=5, is_random=True), torch.device("cpu")).module
-    opened = torch_opening.open_generator(GeneratorRequest(TINY, seed=5, device=CPU))
+    generator = torch_opening.open_generator(GeneratorRequest(TINY, seed=5, device=CPU))
     torch.testing.assert_close(
-        opened.model.decoder.module.state_dict(), start.state_dict(), rtol=0.0, atol=0.0
+        generator.model.decoder.module.state_dict(), start.state_dict(), rtol=0.0, atol=0.0
     )
 
 
 def test_adapter_generates_like_the_merged_model(open_generator: Open, models: Path) -> None:
-    adapted = opened(open_generator, models / "base", adapter=models / "adapter")
-    merged = opened(open_generator, models / "merged")
+    adapted = open_directory(open_generator, models / "base", adapter=models / "adapter")
+    merged = open_directory(open_generator, models / "merged")
     prompt = Prompt("a", merged.encoder.encode_prompt("What is 17 + 25?"))
-    [theirs] = written(merged, prompt)
-    assert written(adapted, prompt) == [theirs]
-    assert written(opened(open_generator, models / "base"), prompt) != [theirs]
+    [expected] = complete(merged, prompt)
+    assert complete(adapted, prompt) == [expected]
+    assert complete(open_directory(open_generator, models / "base"), prompt) != [expected]
 
 
 def test_adapter_brings_its_chat_template(open_generator: Open, models: Path, tmp_path: Path) -> None:
     base = shutil.copytree(models / "base", tmp_path / "base")
     (base / "chat_template.jinja").write_text("{{ messages[0].content }}", encoding="utf-8")
-    alone, adapted = opened(open_generator, base), opened(open_generator, base, adapter=models / "adapter")
-    assert adapted.encoder.template.sha256 == opened(open_generator, models / "base").encoder.template.sha256
+    alone, adapted = (
+        open_directory(open_generator, base),
+        open_directory(open_generator, base, adapter=models / "adapter"),
+    )
+    assert (
+        adapted.encoder.template.sha256
+        == open_directory(open_generator, models / "base").encoder.template.sha256
+    )
     assert alone.encoder.template.sha256 != adapted.encoder.template.sha256
 
 
 def test_default_precision_on_cpu_is_float32(open_generator: Open, models: Path) -> None:
-    default = opened(open_generator, models / "base")
-    asked = opened(open_generator, models / "base", precision="bfloat16")
-    formats = [_format_of(generator.model) for generator in (default, asked)]
-    assert [default.precision, asked.precision] == formats == ["float32", "bfloat16"]
+    default = open_directory(open_generator, models / "base")
+    requested = open_directory(open_generator, models / "base", precision="bfloat16")
+    formats = [_weight_dtype(generator.model) for generator in (default, requested)]
+    assert [default.precision, requested.precision] == formats == ["float32", "bfloat16"]
     assert default.device.startswith("cpu: 1 x cpu")
 
 
-def _format_of(model: Any) -> str:
-    """Of a matrix."""
+def _weight_dtype(model: Any) -> str:
     if isinstance(model, jax_opening.LoadedModel):
         return str(model.weights.params["layers"][0]["q"].dtype.name)
     return str(model.decoder.layers[0].self_attn.q_proj.weight.dtype).removeprefix("torch.")
@@ -147,7 +152,7 @@ def test_refused_prompts_fail_alone_and_first(open_generator: Open, source: Mode
     generator = open_generator(GeneratorRequest(TINY, device=CPU))
     limit, vocab_size = generator.max_tokens, source.architecture.vocab_size
     prompts = [Prompt("long", [1] * limit), Prompt("empty", []), Prompt("unknown", [1, vocab_size])]
-    failures = {one.prompt.key: one.failure for one in written(generator, *prompts)}
+    failures = {one.prompt.key: one.failure for one in complete(generator, *prompts)}
     assert failures == {"long": "prompt-too-long", "empty": "prompt-refused", "unknown": "prompt-refused"}
 
 
@@ -156,7 +161,7 @@ def test_completion_ends_at_max_positions(open_generator: Open, source: ModelSou
     short = replace(
         generator, source=replace(source, architecture=replace(source.architecture, max_positions=6))
     )
-    [one] = written(short, Prompt("a", [1, 300, 301, 302]))
+    [one] = complete(short, Prompt("a", [1, 300, 301, 302]))
     assert (one.failure, len(one.token_ids) + one.has_ended) == (None, 2)
 
 
@@ -166,7 +171,7 @@ def test_empty_batch_size_is_refused(open_generator: Open) -> None:
         list(generator.generate([Prompt("a", [1])], Decoding(), batch_size=0))
 
 
-def without(models: Path, tmp_path: Path, *names: str) -> Path:
+def copy_without(models: Path, tmp_path: Path, *names: str) -> Path:
     copy = shutil.copytree(models / "base", tmp_path / "broken")
     for name in names:
         (copy / name).unlink()
@@ -181,7 +186,7 @@ def without(models: Path, tmp_path: Path, *names: str) -> Path:
         ("model.safetensors", TunixRTError, "model.safetensors"),
     ],
 )
-def test_a_model_directory_that_lacks_a_file_is_refused_by_name(
+def test_missing_model_file_is_named(
     missing: str,
     error: type[TunixRTError],
     message: str,
@@ -190,32 +195,37 @@ def test_a_model_directory_that_lacks_a_file_is_refused_by_name(
     tmp_path: Path,
 ) -> None:
     with pytest.raises(error, match=message):
-        opened(open_generator, without(models, tmp_path, missing))
+        open_directory(open_generator, copy_without(models, tmp_path, missing))
 
 
-def test_a_tokenizer_of_another_model_is_refused(open_generator: Open, models: Path, tmp_path: Path) -> None:
+def test_mismatched_tokenizer_is_rejected(open_generator: Open, models: Path, tmp_path: Path) -> None:
     other = write_tokenizer(tmp_path / "tokenizer")
     section = ModelSection(name=str(models / "base"), tokenizer=str(other))
     with pytest.raises(DataError, match="is not the model's"):
         open_generator(GeneratorRequest(section, device=CPU))
 
 
-def test_an_adapter_of_another_model_is_refused(open_generator: Open, models: Path) -> None:
+def test_mismatched_adapter_is_rejected(open_generator: Open, models: Path) -> None:
     other = ModelSection(name="tiny-qwen3", weights="random")
     with pytest.raises(DataError, match="does not fit the model"):
         open_generator(GeneratorRequest(other, adapter=models / "adapter", device=CPU))
 
 
-def test_a_built_in_model_says_that_its_weights_are_random(open_generator: Open) -> None:
+def test_built_in_model_requires_random_weights(open_generator: Open) -> None:
     with pytest.raises(InvalidInputError, match="no pretrained weights"):
         open_generator(GeneratorRequest(ModelSection(name="tiny-llama"), device=CPU))
 
 
-def test_both_engines_generate_the_same(models: Path) -> None:
-    of_jax, of_torch = (
-        opened(opening.open_generator, models / "base", adapter=models / "adapter")
+def test_engines_generate_same_completions(models: Path) -> None:
+    jax_generator, torch_generator = (
+        open_directory(opening.open_generator, models / "base", adapter=models / "adapter")
         for opening in (jax_opening, torch_opening)
     )
-    prompts = [Prompt(text, of_jax.encoder.encode_prompt(text)) for text in ("1 + 1?", "What is 17 + 25?")]
-    by_key = [{one.prompt.key: one for one in written(model, *prompts)} for model in (of_jax, of_torch)]
+    prompts = [
+        Prompt(text, jax_generator.encoder.encode_prompt(text)) for text in ("1 + 1?", "What is 17 + 25?")
+    ]
+    by_key = [
+        {one.prompt.key: one for one in complete(model, *prompts)}
+        for model in (jax_generator, torch_generator)
+    ]
     assert by_key[0] == by_key[1]

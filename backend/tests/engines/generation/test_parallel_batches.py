@@ -40,10 +40,10 @@ class CountingRows:
     def advance(self, num_awaited: int) -> NDArray[Any]:
         self.awaited.append(num_awaited)
         ahead = np.arange(1, STEPS + 1)[:, None]
-        written = np.where(ahead <= self._missing, self._newest + ahead, IDLE)
+        generated = np.where(ahead <= self._missing, self._newest + ahead, IDLE)
         self._newest += STEPS
         self._missing -= STEPS
-        return written
+        return generated
 
 
 class GatedRows(CountingRows):
@@ -59,14 +59,14 @@ class GatedRows(CountingRows):
 
 
 class FullRows(CountingRows):
-    """Rows that have no memory for a prompt."""
+    """Rows that run out of memory on prefill."""
 
     def prefill(self, new: PrefillBatch, num_rows: int) -> None:
         raise RuntimeError("out of memory")
 
 
-def _tasks(count: int) -> list[DecodeRequest]:
-    """Prompt n is the number 100 n, and has the 1 to 7 numbers behind it to write."""
+def _requests(count: int) -> list[DecodeRequest]:
+    """Prompt n is the number 100 n, and its completion is the 1 to 7 numbers that follow."""
     return [
         DecodeRequest(Prompt(str(number), [number * 100]), length=2 + number % 7, seed=number)
         for number in range(count)
@@ -88,27 +88,27 @@ def _expected(count: int) -> dict[str, tuple[int, ...]]:
 
 
 @pytest.mark.parametrize("num_batches", [1, 2, 5])
-@pytest.mark.parametrize("num_tasks", [0, 1, 3, 30])
-def test_every_prompt_gets_its_own_completion(num_batches: int, num_tasks: int) -> None:
+@pytest.mark.parametrize("num_requests", [0, 1, 3, 30])
+def test_every_prompt_gets_its_own_completion(num_batches: int, num_requests: int) -> None:
     batches = _batches(*[CountingRows(4) for _ in range(num_batches)])
-    lists = list(decode_in_parallel(batches, _tasks(num_tasks)))
+    lists = list(decode_in_parallel(batches, _requests(num_requests)))
     assert all(lists)
-    assert _texts([one for finished in lists for one in finished]) == _expected(num_tasks)
+    assert _texts([one for finished in lists for one in finished]) == _expected(num_requests)
 
 
 def test_few_prompts_are_split_evenly() -> None:
     rows = [CountingRows(8) for _ in range(4)]
-    list(decode_in_parallel(_batches(*rows, num_rows=8), _tasks(10)))
+    list(decode_in_parallel(_batches(*rows, num_rows=8), _requests(10)))
     assert [each.num_admitted for each in rows] == [3, 3, 2, 2]
 
 
-def test_batches_do_not_wait_for_each_other() -> None:
+def test_batches_run_independently() -> None:
     gate = Event()
     free, gated = CountingRows(4), GatedRows(4, gate)
-    results = decode_in_parallel(_batches(free, gated), _tasks(30))
+    results = decode_in_parallel(_batches(free, gated), _requests(30))
     found: list[Completion] = []
     try:
-        while len(found) < 26:  # all but the four that the gated batch begins with
+        while len(found) < 26:  # all but the first four of the gated batch
             found += next(results)
     finally:
         gate.set()
@@ -118,28 +118,28 @@ def test_batches_do_not_wait_for_each_other() -> None:
 
 
 def test_failure_in_one_batch_ends_all() -> None:
-    results = decode_in_parallel(_batches(CountingRows(4), FullRows(4)), _tasks(1000))
+    results = decode_in_parallel(_batches(CountingRows(4), FullRows(4)), _requests(1000))
     with pytest.raises(RuntimeError, match="out of memory"):
         list(results)
-    assert not _writing_threads()
+    assert not _batch_threads()
 
 
 def test_closing_the_iterator_ends_all_batches() -> None:
     rows = [CountingRows(4), CountingRows(4)]
-    results = decode_in_parallel(_batches(*rows), _tasks(100_000))
+    results = decode_in_parallel(_batches(*rows), _requests(100_000))
     next(results)
     results.close()  # type: ignore[attr-defined]
     assert sum(each.num_admitted for each in rows) < 100_000
-    assert not _writing_threads()
+    assert not _batch_threads()
 
 
-def _writing_threads() -> list[str]:
+def _batch_threads() -> list[str]:
     return [thread.name for thread in threading.enumerate() if thread.name.startswith("batch_")]
 
 
-def test_batch_waits_for_room_then_for_the_end() -> None:
+def test_batch_awaits_quarter_then_all() -> None:
     rows = CountingRows(8)
-    list(decode_in_parallel(_batches(rows, num_rows=8), _tasks(30)))
+    list(decode_in_parallel(_batches(rows, num_rows=8), _requests(30)))
     assert set(rows.awaited) == {2, 8}  # a quarter at a time, while prompts wait
     assert sorted(rows.awaited) == rows.awaited
 
@@ -148,18 +148,18 @@ def test_batch_waits_for_room_then_for_the_end() -> None:
 def test_sequential_prefill_uses_every_free_row(prefills_sequentially: bool, expected: list[int]) -> None:
     rows = CountingRows(8)
     batch = Batch(rows, num_rows=8, stop_ids=frozenset(), prefills_sequentially=prefills_sequentially)
-    tasks = [DecodeRequest(Prompt(str(number), [number * 100]), length=3) for number in range(10)]
-    results = [one for finished in decode_in_parallel([batch], tasks) for one in finished]
+    requests = [DecodeRequest(Prompt(str(number), [number * 100]), length=3) for number in range(10)]
+    results = [one for finished in decode_in_parallel([batch], requests) for one in finished]
     assert rows.admitted == expected
-    assert rows.awaited == [2, 8]  # a quarter of the rows; then nobody waits
+    assert rows.awaited == [2, 8]  # a quarter of the rows, then all of them
     assert _texts(results) == {str(n): (n * 100 + 1, n * 100 + 2) for n in range(10)}
 
 
-def test_long_prompts_prefill_a_few_at_a_time() -> None:
+def test_long_prompts_prefill_in_parts() -> None:
     rows = CountingRows(8)
     batch = Batch(rows, num_rows=8, stop_ids=frozenset(), prefills_sequentially=True)
-    tasks = [DecodeRequest(Prompt(str(number), [number] * 4096), length=4097) for number in range(8)]
-    list(decode_in_parallel([batch], tasks))
+    requests = [DecodeRequest(Prompt(str(number), [number] * 4096), length=4097) for number in range(8)]
+    list(decode_in_parallel([batch], requests))
     assert rows.admitted == [4, 4]
 
 
@@ -167,7 +167,7 @@ def test_long_prompts_prefill_a_few_at_a_time() -> None:
     ("num_rows", "num_cores", "expected"),
     [(32, 2, 2), (32, 1, 1), (32, 16, 8), (24, 5, 4), (8, 2, 2), (4, 2, 1), (33, 2, 1)],
 )
-def test_each_core_has_a_batch_of_enough_rows(num_rows: int, num_cores: int, expected: int) -> None:
+def test_num_batches_follows_cores_and_rows(num_rows: int, num_cores: int, expected: int) -> None:
     assert num_batches(num_rows, num_cores) == expected
 
 

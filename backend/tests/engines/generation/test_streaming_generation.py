@@ -1,4 +1,4 @@
-"""Streaming with both engines: prompts that join and leave get the same completions as alone."""
+"""Streaming with both engines: prompts that join and leave a batch get the same completions as alone."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -46,8 +46,8 @@ def prompts(architecture: Architecture) -> list[Prompt]:
     return random_prompts(LENGTHS, architecture.vocab_size)
 
 
-def drained(stream: StreamingBatches) -> list[TokenDelta]:
-    """All deltas until nothing is left to decode."""
+def drain(stream: StreamingBatches) -> list[TokenDelta]:
+    """Decode all prompts, and return the deltas."""
     deltas = []
     while stream.is_busy:
         deltas += stream.advance()
@@ -65,9 +65,9 @@ def test_streamed_tokens_equal_generate(
     decodings = [GREEDY, SAMPLED, GREEDY, SAMPLED, GREEDY]
     deltas: list[TokenDelta] = []
     for prompt, decoding in zip(prompts, decodings, strict=True):
-        stream.add(prompt, decoding)  # the others are being decoded
+        stream.add(prompt, decoding)  # while earlier prompts are being decoded
         deltas += stream.advance()
-    deltas += drained(stream)
+    deltas += drain(stream)
     for prompt, decoding in zip(prompts, decodings, strict=True):
         [alone] = write(model, [prompt], num_rows=2, **decoding.model_dump()).values()
         assert [delta.completion for delta in deltas if delta.prompt is prompt and delta.completion] == [
@@ -81,7 +81,7 @@ def test_deltas_have_a_few_tokens(
 ) -> None:
     stream = StreamingBatches(model, architecture, max_rows=2)
     stream.add(prompts[0], GREEDY)
-    assert [len(delta.token_ids) for delta in drained(stream)] == [STEPS_PER_DELTA, STEPS_PER_DELTA, 2]
+    assert [len(delta.token_ids) for delta in drain(stream)] == [STEPS_PER_DELTA, STEPS_PER_DELTA, 2]
 
 
 def test_dropped_prompt_frees_its_row(
@@ -93,7 +93,7 @@ def test_dropped_prompt_frees_its_row(
     stream.advance()
     stream.drop(prompts[0])  # being decoded
     stream.drop(prompts[3])  # waiting
-    deltas = drained(stream)
+    deltas = drain(stream)
     assert {delta.prompt.key for delta in deltas} == {"prompt-1", "prompt-2"}
     [alone] = write(model, [prompts[2]], num_rows=2, **GREEDY.model_dump()).values()
     assert tokens_of(prompts[2], deltas) == alone.token_ids
@@ -106,7 +106,7 @@ def test_refused_prompt_fails_alone(
     too_long = Prompt("too-long", [1] * architecture.max_positions)
     for prompt in (too_long, prompts[0]):
         stream.add(prompt, GREEDY)
-    ended = {delta.prompt.key: delta.completion for delta in drained(stream) if delta.completion}
+    ended = {delta.prompt.key: delta.completion for delta in drain(stream) if delta.completion}
     assert ended["too-long"].failure == "prompt-too-long"
     assert len(ended["prompt-0"].token_ids) == GREEDY.max_new_tokens
 
@@ -126,11 +126,11 @@ class SevenRows:
 
 @dataclass
 class SevenModel:
-    """Opens batches of such rows, as long as there is memory."""
+    """Opens batches of `SevenRows`, unless it simulates running out of memory."""
 
     num_devices: int = 1
     num_refusals: int = 0
-    """How often there is no memory."""
+    """How many of the next batches run out of memory."""
     opened: list[int] = field(default_factory=list)
 
     def default_rows(self, num_slots: int) -> int:
@@ -162,7 +162,7 @@ def test_idle_batch_is_replaced_when_needed(architecture: Architecture, prompts:
     first, *others = temperatures(MAX_BATCHES + 1)
     for decoding in (first, first, *others, first):
         stream.add(prompts[0], decoding)
-        assert tokens_of(prompts[0], drained(stream)) == (7,) * 5
+        assert tokens_of(prompts[0], drain(stream)) == (7,) * 5
     assert model.opened == [2] * (MAX_BATCHES + 2)
 
 
@@ -171,7 +171,7 @@ def test_prompt_waits_while_batches_are_busy(architecture: Architecture, prompts
     for prompt, decoding in zip(prompts, temperatures(MAX_BATCHES + 1), strict=True):
         stream.add(prompt, decoding)
     assert len({delta.prompt.key for delta in stream.advance()}) == MAX_BATCHES
-    assert tokens_of(prompts[-1], drained(stream)) == (7,) * 5
+    assert tokens_of(prompts[-1], drain(stream)) == (7,) * 5
 
 
 def test_out_of_memory_fails_new_prompts(architecture: Architecture, prompts: list[Prompt]) -> None:
@@ -182,7 +182,7 @@ def test_out_of_memory_fails_new_prompts(architecture: Architecture, prompts: li
     model.num_refusals = 1
     for prompt in prompts[1:3]:
         stream.add(prompt, SAMPLED)
-    ended = {delta.prompt.key: delta.completion for delta in drained(stream) if delta.completion}
+    ended = {delta.prompt.key: delta.completion for delta in drain(stream) if delta.completion}
     assert [ended[key].failure for key in ("prompt-1", "prompt-2")] == ["out-of-memory"] * 2
     assert ended["prompt-0"].token_ids == (7,) * GREEDY.max_new_tokens
 
@@ -191,7 +191,7 @@ def test_idle_batches_free_their_memory(architecture: Architecture, prompts: lis
     model = SevenModel()
     stream = StreamingBatches(model, architecture, max_rows=2)
     stream.add(prompts[0], GREEDY)
-    drained(stream)
+    drain(stream)
     model.num_refusals = 1
     stream.add(prompts[1], SAMPLED)
-    assert tokens_of(prompts[1], drained(stream)) == (7,) * SAMPLED.max_new_tokens
+    assert tokens_of(prompts[1], drain(stream)) == (7,) * SAMPLED.max_new_tokens

@@ -10,34 +10,34 @@ from tunix_rt.engines.jax.training.checkpoints import ignore_cancelled_reads
 
 @pytest.fixture
 def reported(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What is still reported, by name of the error."""
+    """Names of the errors that still reach `sys.unraisablehook`."""
     names: list[Any] = []
-    monkeypatch.setattr(sys, "unraisablehook", lambda complaint: names.append(complaint.exc_type.__name__))
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: names.append(unraisable.exc_type.__name__))
     ignore_cancelled_reads()
     return names
 
 
 async def _read_array_index_and_device_put(reason: type[Exception]) -> None:
     try:
-        await _never()
+        await _suspend()
     except GeneratorExit as exit_:
         raise reason("abandoned") from exit_
 
 
-async def another_read() -> None:
+async def unrelated_read() -> None:
     try:
-        await _never()
+        await _suspend()
     except GeneratorExit as exit_:
-        raise ValueError("a mistake of ours") from exit_
+        raise ValueError("an unrelated bug") from exit_
 
 
-class _Never:
+class _Suspend:
     def __await__(self) -> Any:
         yield
 
 
-async def _never() -> None:
-    await _Never()
+async def _suspend() -> None:
+    await _Suspend()
 
 
 def abandon(coroutine: Any) -> None:
@@ -49,15 +49,15 @@ def abandon(coroutine: Any) -> None:
 def test_only_abandoned_reads_are_dropped(reported: list[Any]) -> None:
     abandon(_read_array_index_and_device_put(OSError))
     assert reported == []
-    abandon(another_read())
+    abandon(unrelated_read())
     assert reported == ["ValueError"]
 
 
 def test_closed_loop_errors_are_dropped(reported: list[Any]) -> None:
     for text in ("Event loop is closed", "Event loop is broken"):
         error = RuntimeError(text)
-        complaint = SimpleNamespace(exc_type=type(error), exc_value=error, object=None)
-        sys.unraisablehook(complaint)  # type: ignore[arg-type]
+        unraisable = SimpleNamespace(exc_type=type(error), exc_value=error, object=None)
+        sys.unraisablehook(unraisable)  # type: ignore[arg-type]
     assert reported == ["RuntimeError"]
 
 

@@ -1,4 +1,4 @@
-"""The real compilers in child processes: libtpu for an absent TPU, and the compiler of this machine."""
+"""Plans by the real compilers, in child processes: libtpu without a TPU, and the compiler of this machine."""
 
 import json
 import signal
@@ -28,7 +28,7 @@ AOT_MODULE = "tunix_rt.engines.jax.aot"
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Settings:
+def settings(tmp_path: Path) -> Settings:
     return Settings(home=tmp_path / "home")
 
 
@@ -38,8 +38,8 @@ def plan_as_json(settings: Settings, *arguments: str | Path) -> tuple[int, dict[
     return done.returncode, json.loads(done.stdout)
 
 
-def test_tpu_compiler_rejects_step_and_answer_is_cached(home: Settings) -> None:
-    code, plan = plan_as_json(home, SEED, "--on", "v5e-8")
+def test_oversized_tpu_plan_is_cached(settings: Settings) -> None:
+    code, plan = plan_as_json(settings, SEED, "--on", "v5e-8")
     assert (code, plan["fits"], plan["source"]) == (1, False, "compiled")
     assert plan["per_device_bytes"] == pytest.approx(28.0 * GIB, rel=0.03)
     assert plan["limit_bytes"] == 15.75 * GIB
@@ -48,22 +48,22 @@ def test_tpu_compiler_rejects_step_and_answer_is_cached(home: Settings) -> None:
     assert len(plan["fixes"]) >= 3
     assert {"change", "per_device_bytes", "step_seconds"} <= plan["fixes"][0].keys()
 
-    again = cached_plan(home, SEED)
-    assert again.model_dump(mode="json") == plan
+    cached = cached_plan(settings, SEED)
+    assert cached.model_dump(mode="json") == plan
 
 
 def cached_plan(settings: Settings, recipe: Path) -> Plan:
     def fail(what: str, elapsed_s: float) -> None:
-        raise AssertionError("the compiler was asked again")
+        raise AssertionError("the compiler ran again")
 
     progress = PlanProgress(on_compiling=fail)
     return plan_recipe(settings, load_recipe(recipe).recipe, find_target("v5e-8"), PlanOptions(), progress)
 
 
-def test_a_small_model_fits_on_every_chip_of_the_tpu(home: Settings) -> None:
+def test_small_model_fits_tpu(settings: Settings) -> None:
     recipe = make_recipe("tiny-gemma", **{"data.row_length": 128, "training.batch_size": 8})
     options = PlanOptions(session_seconds=9 * 3600)
-    plan = plan_recipe(home, recipe, find_target("v5e-8"), options, PlanProgress())
+    plan = plan_recipe(settings, recipe, find_target("v5e-8"), options, PlanProgress())
     assert (plan.fits, plan.source, plan.num_devices) == (True, "compiled", 8)
     assert 0 < plan.per_device_bytes < GIB
     assert plan.fits_session is True
@@ -72,20 +72,20 @@ def test_a_small_model_fits_on_every_chip_of_the_tpu(home: Settings) -> None:
 
 # Slow: compiling two billion parameters for a TPU takes a minute of CPU time.
 @pytest.mark.slow
-def test_full_fine_tune_fits_below_4_gib_per_chip(home: Settings) -> None:
+def test_full_fine_tuning_fits_tpu(settings: Settings) -> None:
     recipe = load_recipe(CONFIGS / "submission_tpu.yaml").recipe
     options = PlanOptions(session_seconds=9 * 3600)
-    plan = plan_recipe(home, recipe, find_target("v5e-8"), options, PlanProgress())
+    plan = plan_recipe(settings, recipe, find_target("v5e-8"), options, PlanProgress())
     assert (plan.fits, plan.source, plan.num_devices) == (True, "compiled", 8)
     assert plan.per_device_bytes < 4 * GIB
     assert plan.fits_session is True
     assert plan.fixes == ()
 
 
-def test_this_machines_compiler_gives_exact_components(home: Settings) -> None:
+def test_cpu_compiler_reports_components(settings: Settings) -> None:
     recipe = make_recipe("tiny-gemma", **{"training.precision.compute": "float32", "data.row_length": 32})
-    plan = plan_recipe(home, recipe, find_target("cpu"), PlanOptions(), PlanProgress())
-    num_parameters = 524_000  # about; the test is about the bytes per weight
+    plan = plan_recipe(settings, recipe, find_target("cpu"), PlanOptions(), PlanProgress())
+    num_parameters = 524_000  # Approximate: the test checks the bytes per weight.
     assert plan.source == "compiled"
     assert plan.components["optimizer_state"] == pytest.approx(2 * plan.components["weights"], rel=0.01)
     assert plan.components["weights"] == pytest.approx(4 * num_parameters, rel=0.2)
@@ -93,20 +93,20 @@ def test_this_machines_compiler_gives_exact_components(home: Settings) -> None:
 
 
 @pytest.mark.skipif(find_spec("jax_cuda12_plugin") is None, reason="needs the extra gpu-plan")
-def test_gpu_compiler_plans_absent_gpu(home: Settings) -> None:
+def test_gpu_compiler_plans_absent_gpu(settings: Settings) -> None:
     recipe = make_recipe("tiny-gemma", **{"training.attention": "dense", "data.row_length": 64})
-    plan = plan_recipe(home, recipe, find_target("rtx4090"), PlanOptions(), PlanProgress())
+    plan = plan_recipe(settings, recipe, find_target("rtx4090"), PlanOptions(), PlanProgress())
     assert plan.source == "compiled"
     assert plan.components["optimizer_state"] == pytest.approx(2 * plan.components["weights"], rel=0.01)
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL], ids=["ctrl-c", "killed"])
-def test_the_compiler_ends_with_the_command(home: Settings, how: signal.Signals) -> None:
-    process = start_program("plan", SEED, "--on", "v5e-8", environ=environment(home))
+@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGKILL], ids=["ctrl-c", "killed"])
+def test_compiler_exits_with_command(settings: Settings, signal_number: signal.Signals) -> None:
+    process = start_program("plan", SEED, "--on", "v5e-8", environ=environment(settings))
     compiler = wait_for(lambda: child_of(process.pid))
-    process.send_signal(how)
+    process.send_signal(signal_number)
     _, messages = process.communicate(timeout=60)
-    assert process.returncode == (130 if how == signal.SIGINT else -signal.SIGKILL), messages
+    assert process.returncode == (130 if signal_number == signal.SIGINT else -signal.SIGKILL), messages
     wait_for(lambda: not is_alive(compiler))
 
 
@@ -129,16 +129,16 @@ def is_alive(pid: int) -> bool:
     )
 
 
-def wait_for(happens: Callable[[], Any]) -> Any:
+def wait_for(condition: Callable[[], Any]) -> Any:
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
-        if result := happens():
+        if result := condition():
             return result
         time.sleep(0.05)
-    raise AssertionError("it did not happen within a minute")
+    raise AssertionError("the condition did not hold within a minute")
 
 
-def test_what_the_compiling_process_refuses_is_said_in_its_own_words() -> None:
+def test_compiler_error_reaches_parent() -> None:
     recipe = make_recipe("tiny-gemma", **{"model.weights": "random", "training.mode": "qlora"})
     target = find_target("cpu")
     request = CompileRequest(

@@ -8,17 +8,17 @@ from tunix_rt.base.errors import DeviceError, InvalidInputError
 from tunix_rt.engines.jax.devices import initialize
 
 
-def test_a_process_that_does_not_exist_is_refused() -> None:
+def test_invalid_process_id_is_rejected() -> None:
     with pytest.raises(InvalidInputError, match="Process 2 does not exist in a run of 2"):
         initialize("127.0.0.1:8476", 2, 2)
 
 
-def test_a_coordinator_without_a_port_is_refused() -> None:
+def test_coordinator_without_port_is_rejected() -> None:
     with pytest.raises(InvalidInputError, match="'localhost' is not an address"):
         initialize("localhost", 2, 0)
 
 
-def test_a_coordinator_that_does_not_answer_is_named() -> None:
+def test_unreachable_coordinator_is_named() -> None:
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))  # Bound but not listening: connections are refused.
         port = bound.getsockname()[1]

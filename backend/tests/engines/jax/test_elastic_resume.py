@@ -1,4 +1,4 @@
-"""A checkpoint of eight devices resumes on two and on one. The devices are simulated in one child."""
+"""Checkpoints from eight devices resume on two devices and on one. A child process simulates the devices."""
 
 import json
 import os
@@ -48,7 +48,7 @@ def metrics(workshop: Workshop) -> Any:
 
 
 @pytest.mark.parametrize("name", ["on-1", "on-2"])
-def test_a_run_of_eight_devices_goes_on_with_fewer(workshop: Workshop, metrics: Any, name: str) -> None:
+def test_run_resumes_on_fewer_devices(workshop: Workshop, metrics: Any, name: str) -> None:
     assert [line["step"] for line in metrics[name]] == [1, 2, 3, 4]
     assert metrics[name][:2] == metrics["eight"]
     log = (workshop.root / name / "log.txt").read_text()
@@ -56,7 +56,7 @@ def test_a_run_of_eight_devices_goes_on_with_fewer(workshop: Workshop, metrics: 
     assert f"data 1 x fsdp {name[-1]} x tensor 1" in log
 
 
-def test_the_number_of_devices_does_not_change_the_losses(metrics: Any) -> None:
+def test_device_count_keeps_losses(metrics: Any) -> None:
     losses = {name: [line["loss"] for line in metrics[name]] for name in ("on-1", "on-2")}
     assert losses["on-1"] == pytest.approx(losses["on-2"], rel=1e-5)
     assert losses["on-1"][3] < losses["on-1"][0]

@@ -37,14 +37,14 @@ def encoder() -> TraceEncoder:
     return TraceEncoder(tokenizer, choose_template(tokenizer))
 
 
-def a_recipe(model: str, **sections: object) -> Recipe:
+def make_recipe(model: str, **sections: object) -> Recipe:
     training = {"num_steps": 1, "mode": "lora" if "lora" in sections else "full"}
     return Recipe.model_validate(
         {"model": {"name": model, "weights": "random"}, "training": training, **sections}
     )
 
 
-def a_model(name: str) -> tuple[ModelSource, Params]:
+def random_model(name: str) -> tuple[ModelSource, Params]:
     """A built-in model whose every weight, norms included, is random."""
     source = resolve_model(ModelSection(name=name, weights="random"))
     return source, random_like(abstract_params(source.architecture, "float32"))
@@ -56,7 +56,7 @@ def random_like(tree: Any, seed: int = 0) -> Any:
     return jax.tree.map(lambda leaf: jnp.asarray(0.2 * rng.standard_normal(leaf.shape, np.float32)), tree)
 
 
-def our_logits(
+def engine_logits(
     source: ModelSource,
     params: Params,
     encoder: TraceEncoder,
@@ -69,7 +69,7 @@ def our_logits(
     return np.asarray(logits(params, adapters, source.architecture, inputs, options))[0]
 
 
-def their_logits(model: torch.nn.Module, directory: Path) -> NDArray[np.float32]:
+def hf_logits(model: torch.nn.Module, directory: Path) -> NDArray[np.float32]:
     messages = [{"role": "user", "content": PROMPT}]
     tokenizer = AutoTokenizer.from_pretrained(directory)
     ids = tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_dict=False)
@@ -77,75 +77,69 @@ def their_logits(model: torch.nn.Module, directory: Path) -> NDArray[np.float32]
         return np.asarray(model(torch.tensor([ids])).logits[0])
 
 
-def assert_close(ours: NDArray[np.float32], theirs: NDArray[np.float32]) -> None:
-    np.testing.assert_allclose(ours, theirs, atol=1e-4, rtol=1e-4)
+def assert_close(actual: NDArray[np.float32], expected: NDArray[np.float32]) -> None:
+    np.testing.assert_allclose(actual, expected, atol=1e-4, rtol=1e-4)
 
 
 @pytest.mark.parametrize("name", shipped_model_names())
-def test_transformers_gives_our_logits_from_the_exported_model(
-    name: str, encoder: TraceEncoder, tmp_path: Path
-) -> None:
-    source, params = a_model(name)
-    export_model(tmp_path / "model", params, None, a_recipe(name), source, encoder)
+def test_transformers_reproduces_logits(name: str, encoder: TraceEncoder, tmp_path: Path) -> None:
+    source, params = random_model(name)
+    export_model(tmp_path / "model", params, None, make_recipe(name), source, encoder)
     model, report = AutoModelForCausalLM.from_pretrained(tmp_path / "model", output_loading_info=True)
     assert not any(report.values()), report
     assert model.dtype == torch.float32
-    assert_close(our_logits(source, params, encoder), their_logits(model, tmp_path / "model"))
+    assert_close(engine_logits(source, params, encoder), hf_logits(model, tmp_path / "model"))
 
 
-def test_peft_gives_our_logits_from_the_exported_adapter(encoder: TraceEncoder, tmp_path: Path) -> None:
-    source, params = a_model("tiny-qwen3")
-    export_model(tmp_path / "base", params, None, a_recipe(source.name), source, encoder)
-    recipe = a_recipe(source.name, lora=LORA)
+def test_peft_reproduces_adapter_logits(encoder: TraceEncoder, tmp_path: Path) -> None:
+    source, params = random_model("tiny-qwen3")
+    export_model(tmp_path / "base", params, None, make_recipe(source.name), source, encoder)
+    recipe = make_recipe(source.name, lora=LORA)
     assert recipe.lora is not None
     adapters = random_like(abstract_adapters(source.architecture, recipe.lora), seed=1)
     scale = adapter_scale(recipe.lora)
-    ours = our_logits(source, params, encoder, adapters, scale)
+    actual = engine_logits(source, params, encoder, adapters, scale)
 
     export_model(tmp_path / "adapter", params, adapters, recipe, source, encoder)
     base = AutoModelForCausalLM.from_pretrained(tmp_path / "base")
     adapted = PeftModel.from_pretrained(base, tmp_path / "adapter")
-    assert_close(ours, their_logits(adapted, tmp_path / "adapter"))
+    assert_close(actual, hf_logits(adapted, tmp_path / "adapter"))
 
     merging = recipe.model_copy(update={"output": recipe.output.model_copy(update={"merge_adapters": True})})
     export_model(tmp_path / "merged", params, adapters, merging, source, encoder)
     merged = AutoModelForCausalLM.from_pretrained(tmp_path / "merged")
-    assert_close(ours, their_logits(merged, tmp_path / "merged"))
+    assert_close(actual, hf_logits(merged, tmp_path / "merged"))
 
 
-def test_quantised_matrices_are_exported_as_the_numbers_they_stand_for(
-    encoder: TraceEncoder, tmp_path: Path
-) -> None:
-    source, params = a_model("tiny-llama")
+def test_quantized_weights_export_dequantized(encoder: TraceEncoder, tmp_path: Path) -> None:
+    source, params = random_model("tiny-llama")
     quantized = quantize(params, QuantizationSection(format="int8", block_size=16))
-    export_model(tmp_path, quantized, None, a_recipe(source.name), source, encoder)
-    written = load_params(tmp_path, source.architecture, "float32")
+    export_model(tmp_path, quantized, None, make_recipe(source.name), source, encoder)
+    exported = load_params(tmp_path, source.architecture, "float32")
     np.testing.assert_array_equal(
-        written["layers"]["gate"], dequantize(quantized["layers"]["gate"], jnp.float32)
+        exported["layers"]["gate"], dequantize(quantized["layers"]["gate"], jnp.float32)
     )
 
 
-def test_export_includes_the_tokenizer(tmp_path: Path) -> None:
-    source, params = a_model("tiny-qwen3")
+def test_export_includes_tokenizer(tmp_path: Path) -> None:
+    source, params = random_model("tiny-qwen3")
     tokenizer = load_tokenizer("tiny")
     encoder = TraceEncoder(tokenizer, choose_template(tokenizer, "chatml"))
-    export_model(tmp_path, params, None, a_recipe(source.name), source, encoder)
-    theirs = AutoTokenizer.from_pretrained(tmp_path)
-    assert theirs.chat_template == encoder.template.source
+    export_model(tmp_path, params, None, make_recipe(source.name), source, encoder)
+    hf_tokenizer = AutoTokenizer.from_pretrained(tmp_path)
+    assert hf_tokenizer.chat_template == encoder.template.source
     for text in (PROMPT, "  1,000 + 2\n\n3.", "<start_of_turn>user\n<bos>", "日本 🎲 ½"):
         [expected] = tokenizer.encode_batch([text])
-        assert theirs(text, add_special_tokens=False)["input_ids"] == expected.ids
+        assert hf_tokenizer(text, add_special_tokens=False)["input_ids"] == expected.ids
     reloaded = load_tokenizer(str(tmp_path))
     assert reloaded.control_token_ids == tokenizer.control_token_ids
     assert reloaded.named_tokens == tokenizer.named_tokens
 
 
-def test_the_config_says_how_weights_are_stored_and_where_generation_ends(
-    encoder: TraceEncoder, tmp_path: Path
-) -> None:
-    source, params = a_model("tiny-gemma")
+def test_config_records_dtype_and_eos(encoder: TraceEncoder, tmp_path: Path) -> None:
+    source, params = random_model("tiny-gemma")
     stored = jax.tree.map(lambda leaf: leaf.astype("bfloat16"), params)
-    export_model(tmp_path, stored, None, a_recipe(source.name), source, encoder)
+    export_model(tmp_path, stored, None, make_recipe(source.name), source, encoder)
     assert AutoModelForCausalLM.from_pretrained(tmp_path, dtype="auto").dtype == torch.bfloat16
     generation = json.loads((tmp_path / "generation_config.json").read_text())
     end_of_turn, end = encoder.tokenizer.token_id("<end_of_turn>"), encoder.tokenizer.token_id("<eos>")
@@ -155,12 +149,12 @@ def test_the_config_says_how_weights_are_stored_and_where_generation_ends(
     assert config["dtype"] == "bfloat16"
 
 
-def test_an_export_that_fails_leaves_what_was_there(encoder: TraceEncoder, tmp_path: Path) -> None:
-    source, params = a_model("tiny-llama")
-    export_model(tmp_path / "model", params, None, a_recipe(source.name), source, encoder)
+def test_failed_export_keeps_previous_model(encoder: TraceEncoder, tmp_path: Path) -> None:
+    source, params = random_model("tiny-llama")
+    export_model(tmp_path / "model", params, None, make_recipe(source.name), source, encoder)
     before = {path.name: path.read_bytes() for path in (tmp_path / "model").iterdir()}
     incomplete = {"embedding": params["embedding"], "layers": params["layers"]}
     with pytest.raises(KeyError):
-        export_model(tmp_path / "model", incomplete, None, a_recipe(source.name), source, encoder)
+        export_model(tmp_path / "model", incomplete, None, make_recipe(source.name), source, encoder)
     assert {path.name: path.read_bytes() for path in (tmp_path / "model").iterdir()} == before
     assert [path.name for path in tmp_path.iterdir()] == ["model"]

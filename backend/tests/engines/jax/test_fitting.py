@@ -19,7 +19,7 @@ def make_plan(**changes: object) -> Plan:
     return estimated_plan(question).model_copy(update=changes)
 
 
-def test_only_memory_errors_of_xla_count() -> None:
+def test_only_xla_memory_errors_count() -> None:
     assert is_out_of_memory(EXHAUSTED)
     assert not is_out_of_memory(jax.errors.JaxRuntimeError("INTERNAL: broken"))
     assert not is_out_of_memory(ValueError("RESOURCE_EXHAUSTED: a disk"))
@@ -34,9 +34,7 @@ def test_only_memory_errors_of_xla_count() -> None:
         (False, False, True, False),
     ],
 )
-def test_force_runs_what_was_compiled_and_nothing_else(
-    fits: bool, is_compiled: bool, is_forced: bool, runs: bool
-) -> None:
+def test_force_requires_compiled_step(fits: bool, is_compiled: bool, is_forced: bool, runs: bool) -> None:
     step = (lambda *arguments: arguments) if is_compiled else None
     fitted = Fitted(make_plan(fits=fits), step)
     if runs:

@@ -16,8 +16,8 @@ NUM_DRAWS = 4_000
 CHI_SQUARE_BOUND = 18.47
 
 
-def draws(temperature: float, top_p: float = 1.0, *, num_positions: int = 1) -> NDArray[np.int32]:
-    """Tokens drawn for many prompts, some at each of several positions."""
+def draw_tokens(temperature: float, top_p: float = 1.0, *, num_positions: int = 1) -> NDArray[np.int32]:
+    """Sample tokens for many prompts, at `num_positions` positions each."""
     keys = [noise_key(Prompt(str(number), [0]), seed=11) for number in range(NUM_DRAWS // num_positions)]
     keys_and_positions = [(key, position) for key in keys for position in range(num_positions)]
     return np.asarray(
@@ -37,27 +37,27 @@ def chi_square(tokens: NDArray[np.int32], probabilities: NDArray[np.float64]) ->
 
 
 @pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
-def test_frequencies_are_those_of_the_tempered_distribution(temperature: float) -> None:
+def test_frequencies_follow_tempered_distribution(temperature: float) -> None:
     tempered = PROBABILITIES ** (1 / temperature)
-    assert chi_square(draws(temperature), tempered / tempered.sum()) < CHI_SQUARE_BOUND
+    assert chi_square(draw_tokens(temperature), tempered / tempered.sum()) < CHI_SQUARE_BOUND
 
 
-def test_positions_of_one_text_draw_apart() -> None:
-    tokens = draws(1.0, num_positions=40)
+def test_positions_draw_independently() -> None:
+    tokens = draw_tokens(1.0, num_positions=40)
     assert chi_square(tokens, PROBABILITIES) < CHI_SQUARE_BOUND
     by_text = tokens.reshape(-1, 40)
     assert len({tuple(text) for text in by_text.tolist()}) == len(by_text)
 
 
-def test_top_p_excludes_tail_and_keeps_ratios() -> None:
-    tokens = draws(1.0, top_p=0.7)
+def test_top_p_renormalizes_nucleus() -> None:
+    tokens = draw_tokens(1.0, top_p=0.7)
     assert set(tokens.tolist()) == {0, 1}
     assert abs((tokens == 0).mean() - 2 / 3) < 0.03
 
 
-def test_no_temperature_is_too_low() -> None:
-    assert set(draws(1e-30).tolist()) == {0}
-    assert set(draws(0).tolist()) == {0}
+def test_tiny_temperature_is_greedy() -> None:
+    assert set(draw_tokens(1e-30).tolist()) == {0}
+    assert set(draw_tokens(0).tolist()) == {0}
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_no_temperature_is_too_low() -> None:
         (1e-6, [True, False, False, False, False]),
     ],
 )
-def test_the_nucleus_is_the_fewest_tokens_that_have_enough(top_p: float, expected: list[bool]) -> None:
+def test_nucleus_is_smallest_sufficient_set(top_p: float, expected: list[bool]) -> None:
     probabilities = jnp.asarray([PROBABILITIES], jnp.float32)
     assert is_in_nucleus(probabilities, top_p)[0].tolist() == expected
 
@@ -81,7 +81,7 @@ def test_nucleus_includes_ties() -> None:
     assert is_in_nucleus(probabilities, 0.85)[0].tolist() == [True, True, True, True]
 
 
-def test_prompt_sample_and_seed_each_change_the_noise() -> None:
+def test_noise_depends_on_prompt_sample_seed() -> None:
     prompt = Prompt("a", [1])
     keys = [
         noise_key(prompt, 0),

@@ -1,4 +1,4 @@
-"""Unstacked frozen layers: the unrolled program of a GPU, run on CPU."""
+"""Unstacked frozen layers: the unrolled GPU program, run on a CPU."""
 
 from typing import Any
 
@@ -18,9 +18,12 @@ def _program(platform: Platform, mode: str, **sections: Any) -> Program:
     return build_program(recipe, tiny_architecture(), mesh, num_steps=10, platform=platform)
 
 
-@pytest.mark.parametrize("mode", ["lora", "qlora"])
-def test_one_by_one_frozen_layers_train_like_stacked_ones(mode: str) -> None:
-    sections: dict[str, Any] = {"quantization": {"block_size": 8}} if mode == "qlora" else {}
+@pytest.mark.parametrize(
+    ("mode", "sections"),
+    [("lora", {"lora": {"rank": 4, "dropout": 0.2}}), ("qlora", {"quantization": {"block_size": 8}})],
+    ids=["lora", "qlora"],
+)
+def test_unstacked_layers_train_like_stacked(mode: str, sections: dict[str, Any]) -> None:
     losses = []
     for platform in ("cpu", "gpu"):
         program = _program(platform, mode, **sections)
@@ -33,25 +36,21 @@ def test_one_by_one_frozen_layers_train_like_stacked_ones(mode: str) -> None:
     np.testing.assert_allclose(losses[1], losses[0], rtol=1e-5)
 
 
-def test_an_unrolled_program_holds_a_list_of_layers_where_it_said() -> None:
-    program = _program("gpu", "lora")
-    _, frozen = program.init_state(tiny_params(program))
-    assert isinstance(frozen["layers"], list)
-    expected = jax.tree.map(lambda leaf: (leaf.shape, leaf.sharding), program.abstract_frozen)
-    assert jax.tree.map(lambda leaf: (leaf.shape, leaf.sharding), frozen) == expected
-
-
-def test_every_layer_of_the_list_is_that_of_the_stack() -> None:
+def test_unrolled_program_unstacks_frozen_layers() -> None:
     program = _program("gpu", "lora")
     stacks = tiny_params(program)["layers"]
     _, frozen = program.init_state(tiny_params(program))
+    assert isinstance(frozen["layers"], list)
+    assert len(frozen["layers"]) == len(program.abstract_frozen["layers"]) == 2
+    expected = jax.tree.map(lambda leaf: (leaf.shape, leaf.sharding), program.abstract_frozen)
+    assert jax.tree.map(lambda leaf: (leaf.shape, leaf.sharding), frozen) == expected
     for index, layer in enumerate(frozen["layers"]):
         jax.tree.map(
-            lambda one, stack, at=index: np.testing.assert_array_equal(one, stack[at]), layer, stacks
+            lambda weight, stack, at=index: np.testing.assert_array_equal(weight, stack[at]), layer, stacks
         )
 
 
-def test_full_training_keeps_its_layers_stacked() -> None:
+def test_full_training_keeps_layers_stacked() -> None:
     program = _program("gpu", "full")
     assert not isinstance(program.abstract_state.trainable["layers"], list)
     assert program.abstract_frozen == {}

@@ -1,4 +1,4 @@
-"""Adapters: their initial values, what they add, and merging."""
+"""LoRA adapters: initialization, adapted products, dropout and merging."""
 
 from functools import partial
 
@@ -59,7 +59,7 @@ def fresh(architecture: Architecture) -> Adapters:
 
 @pytest.fixture(scope="module")
 def trained(fresh: Adapters) -> Adapters:
-    """Adapters with a B that is not zero any more."""
+    """Adapters whose B matrices are no longer zero."""
     noise = np.random.default_rng(2)
     return jax.tree.map(lambda leaf: leaf + noise.normal(0, 0.1, leaf.shape).astype(np.float32), fresh)
 
@@ -72,7 +72,7 @@ def forward(params: Params, adapters: Adapters | None, architecture: Architectur
     return logits(params, adapters, architecture, inputs, options)
 
 
-def test_only_the_targets_get_adapters(architecture: Architecture, fresh: Adapters) -> None:
+def test_only_targets_get_adapters(architecture: Architecture, fresh: Adapters) -> None:
     shapes = jax.tree.map(lambda leaf: leaf.shape, fresh, is_leaf=lambda leaf: isinstance(leaf, Array))
 
     assert shapes == {
@@ -84,7 +84,7 @@ def test_only_the_targets_get_adapters(architecture: Architecture, fresh: Adapte
     }
 
 
-def test_the_abstract_adapters_are_those_that_are_made(architecture: Architecture, fresh: Adapters) -> None:
+def test_abstract_adapters_match_initialized(architecture: Architecture, fresh: Adapters) -> None:
     abstract = abstract_adapters(architecture, LORA)
 
     assert jax.tree.map(lambda leaf: (leaf.shape, leaf.dtype), fresh) == jax.tree.map(
@@ -92,7 +92,7 @@ def test_the_abstract_adapters_are_those_that_are_made(architecture: Architectur
     )
 
 
-def test_fresh_adapters_are_drawn_as_in_peft(fresh: Adapters) -> None:
+def test_initialization_matches_peft(fresh: Adapters) -> None:
     a, b = fresh["layers"]["down"]["a"], fresh["layers"]["down"]["b"]
     bound = 1 / np.sqrt(48)
 
@@ -103,20 +103,18 @@ def test_fresh_adapters_are_drawn_as_in_peft(fresh: Adapters) -> None:
     assert not np.array_equal(a[0], a[1])
 
 
-def test_another_target_leaves_the_adapters_of_the_others_alone(
-    architecture: Architecture, fresh: Adapters
-) -> None:
+def test_initialization_is_independent_per_target(architecture: Architecture, fresh: Adapters) -> None:
     more = init_adapters(architecture, LORA.model_copy(update={"targets": ("gate", "q")}), jax.random.key(1))
 
     np.testing.assert_array_equal(more["layers"]["q"]["a"], fresh["layers"]["q"]["a"])
 
 
-def test_fresh_adapters_change_no_logit(architecture: Architecture, params: Params, fresh: Adapters) -> None:
+def test_fresh_adapters_keep_logits(architecture: Architecture, params: Params, fresh: Adapters) -> None:
     np.testing.assert_array_equal(forward(params, fresh, architecture), forward(params, None, architecture))
 
 
 def merge(params: Params, adapters: Adapters, scale: float) -> Params:
-    """The whole model with its adapters, merged matrix by matrix as an export does."""
+    """Merge the adapters into the model, matrix by matrix, as an export does."""
     dtype = params["embedding"].dtype
     layers = {name: plain_matrix(weight, dtype) for name, weight in params["layers"].items()}
     for name, adapter in adapters["layers"].items():
@@ -125,9 +123,7 @@ def merge(params: Params, adapters: Adapters, scale: float) -> Params:
     return params | {"layers": layers}
 
 
-def test_a_merged_model_gives_the_logits_of_the_adapted_one(
-    architecture: Architecture, params: Params, trained: Adapters
-) -> None:
+def test_merged_model_keeps_logits(architecture: Architecture, params: Params, trained: Adapters) -> None:
     adapted = forward(params, trained, architecture)
 
     merged = forward(merge(params, trained, adapter_scale(LORA)), None, architecture)
@@ -136,7 +132,7 @@ def test_a_merged_model_gives_the_logits_of_the_adapted_one(
     assert float(jnp.abs(adapted - forward(params, None, architecture)).max()) > 0.1
 
 
-def test_a_merged_quantised_model_is_plain_and_gives_the_same_logits(
+def test_merging_dequantizes_and_keeps_logits(
     architecture: Architecture, params: Params, trained: Adapters
 ) -> None:
     quantized = jax.jit(quantize, static_argnums=1)(params, QuantizationSection(block_size=16))
@@ -149,7 +145,7 @@ def test_a_merged_quantised_model_is_plain_and_gives_the_same_logits(
     )
 
 
-def test_a_merged_model_keeps_the_format_of_its_weights(params: Params, trained: Adapters) -> None:
+def test_merging_keeps_weight_dtype(params: Params, trained: Adapters) -> None:
     half = jax.tree.map(lambda leaf: leaf.astype(jnp.bfloat16), params)
     expected = half["layers"]["q"].astype(jnp.float32) + 2.0 * jnp.einsum(
         "lir,lro->lio", trained["layers"]["q"]["a"], trained["layers"]["q"]["b"]
@@ -177,25 +173,29 @@ def peft_model() -> peft.PeftModel:
     return peft.get_peft_model(_OneMatrix(), config)
 
 
-def test_an_adapted_product_and_its_gradients_equal_those_of_peft(peft_model: peft.PeftModel) -> None:
+def test_projection_matches_peft(peft_model: peft.PeftModel) -> None:
     x = np.random.default_rng(0).normal(size=(2, 5, 32)).astype(np.float32)
-    theirs = {name.split(".")[-3 if "lora" in name else -2]: p for name, p in peft_model.named_parameters()}
-    ours = {name: jnp.asarray(p.detach().numpy().T) for name, p in theirs.items()}
+    peft_weights = {
+        name.split(".")[-3 if "lora" in name else -2]: p for name, p in peft_model.named_parameters()
+    }
+    jax_weights = {name: jnp.asarray(p.detach().numpy().T) for name, p in peft_weights.items()}
     output = peft_model(torch.from_numpy(x))
     output.square().sum().backward()
 
     def square_sum(adapter: Adapter) -> tuple[Array, Array]:
-        y = project(jnp.asarray(x), ours["base_layer"], adapter, scale=2.0)
+        y = project(jnp.asarray(x), jax_weights["base_layer"], adapter, scale=2.0)
         return jnp.sum(jnp.square(y)), y
 
-    grads, y = jax.jit(jax.grad(square_sum, has_aux=True))(Adapter(a=ours["lora_A"], b=ours["lora_B"]))
+    grads, y = jax.jit(jax.grad(square_sum, has_aux=True))(
+        Adapter(a=jax_weights["lora_A"], b=jax_weights["lora_B"])
+    )
 
     np.testing.assert_allclose(y, output.detach().numpy(), atol=1e-5)
-    np.testing.assert_allclose(grads["a"], theirs["lora_A"].grad.numpy().T, rtol=1e-4, atol=1e-4)
-    np.testing.assert_allclose(grads["b"], theirs["lora_B"].grad.numpy().T, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(grads["a"], peft_weights["lora_A"].grad.numpy().T, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(grads["b"], peft_weights["lora_B"].grad.numpy().T, rtol=1e-4, atol=1e-4)
 
 
-def test_dropout_zeroes_inputs_of_the_adapter_and_keeps_their_mean() -> None:
+def test_dropout_keeps_adapter_input_mean() -> None:
     identity = Adapter(a=jnp.eye(64), b=jnp.eye(64))
 
     @jax.jit
@@ -209,7 +209,7 @@ def test_dropout_zeroes_inputs_of_the_adapter_and_keeps_their_mean() -> None:
     np.testing.assert_array_equal(adapted(None), np.full((200, 64), 6.0))
 
 
-def test_float32_adapters_compute_in_the_format_of_the_input() -> None:
+def test_adapters_compute_in_input_dtype() -> None:
     def product_and_gradients(
         x: Array, weight: Array, adapter: Adapter
     ) -> tuple[Array, tuple[Array, Adapter]]:

@@ -1,4 +1,4 @@
-"""The chunked cross-entropy against a dense one, and its memory according to the compiler."""
+"""The chunked cross-entropy equals a dense one, and the compiler reports the memory that it saves."""
 
 from functools import partial
 from typing import NamedTuple
@@ -62,18 +62,16 @@ chunked_gradients = jax.jit(jax.value_and_grad(chunked_loss, argnums=(0, 1)), st
 @pytest.mark.parametrize(
     ("chunk_tokens", "softcap"), [(None, None), (1, None), (6, None), (13, 3.0), (1000, 3.0)]
 )
-def test_value_and_gradients_equal_the_dense_ones(
-    case: Case, chunk_tokens: int | None, softcap: float | None
-) -> None:
+def test_chunked_loss_matches_dense(case: Case, chunk_tokens: int | None, softcap: float | None) -> None:
     expected = dense_gradients(case.hidden, case.embedding, case, softcap)
 
-    found = chunked_gradients(case.hidden, case.embedding, case, chunk_tokens, softcap)
+    actual = chunked_gradients(case.hidden, case.embedding, case, chunk_tokens, softcap)
 
-    for ours, theirs in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
-        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5)
+    for actual_leaf, expected_leaf in zip(jax.tree.leaves(actual), jax.tree.leaves(expected), strict=True):
+        np.testing.assert_allclose(actual_leaf, expected_leaf, rtol=1e-5, atol=1e-5)
 
 
-def test_the_loss_alone_equals_the_loss_beside_its_gradients(case: Case) -> None:
+def test_loss_without_gradients_is_equal(case: Case) -> None:
     beside_gradients, _ = chunked_gradients(case.hidden, case.embedding, case, 6, None)
 
     alone, num_tokens = jax.jit(partial(cross_entropy, chunk_tokens=6))(*case)
@@ -83,7 +81,7 @@ def test_the_loss_alone_equals_the_loss_beside_its_gradients(case: Case) -> None
     assert num_tokens.dtype == jnp.float32
 
 
-def test_gradients_are_scaled_by_what_follows_the_loss(case: Case) -> None:
+def test_gradients_scale_with_upstream(case: Case) -> None:
     _, (once, _) = chunked_gradients(case.hidden, case.embedding, case, 6, None)
 
     thrice = jax.jit(jax.grad(lambda hidden: 3.0 * chunked_loss(hidden, case.embedding, case)))(case.hidden)
@@ -91,23 +89,24 @@ def test_gradients_are_scaled_by_what_follows_the_loss(case: Case) -> None:
     np.testing.assert_allclose(thrice, 3.0 * once, rtol=1e-6)
 
 
-def test_masked_rows_cost_nothing_and_move_nothing(case: Case) -> None:
+def test_masked_rows_have_no_effect(case: Case) -> None:
     one_row_less = case._replace(mask=case.mask.at[1].set(0))
-    nothing = case._replace(mask=jnp.zeros_like(case.mask))
+    fully_masked = case._replace(mask=jnp.zeros_like(case.mask))
 
     _, (hidden_grad, _) = chunked_gradients(case.hidden, case.embedding, one_row_less, 6, None)
-    loss_of_nothing, grads_of_nothing = chunked_gradients(case.hidden, case.embedding, nothing, 6, None)
+    masked_loss, masked_grads = chunked_gradients(case.hidden, case.embedding, fully_masked, 6, None)
 
     assert not hidden_grad[1].any()
     assert hidden_grad[0].any()
-    assert loss_of_nothing == 0
-    assert not any(grad.any() for grad in grads_of_nothing)
+    assert masked_loss == 0
+    assert not any(grad.any() for grad in masked_grads)
 
 
-def test_chunks_without_a_token_that_counts_are_not_computed(case: Case) -> None:
-    # Six tokens a row count, wherever they stand: three chunks of two columns. The others would spoil a sum.
-    counts = np.random.default_rng(0).permuted(np.arange(NUM_COLUMNS) < 6, axis=-1)
-    mask = np.stack([np.roll(counts, row) for row in range(NUM_ROWS)])
+def test_fully_masked_chunks_are_skipped(case: Case) -> None:
+    # Each row has six trained tokens at arbitrary columns, so three chunks of two columns hold all of them.
+    # The states of all other tokens are NaN, which would spread to any sum that includes them.
+    is_trained = np.random.default_rng(0).permuted(np.arange(NUM_COLUMNS) < 6, axis=-1)
+    mask = np.stack([np.roll(is_trained, row) for row in range(NUM_ROWS)])
     poisoned = jnp.where(mask[..., None], case.hidden, jnp.nan)
     expected, _ = dense_gradients(case.hidden, case.embedding, case._replace(mask=mask), None)
 
@@ -120,7 +119,7 @@ def test_chunks_without_a_token_that_counts_are_not_computed(case: Case) -> None
     assert jnp.isfinite(embedding_grad).all()
 
 
-def test_bfloat16_states_are_judged_in_float32(case: Case) -> None:
+def test_bfloat16_loss_accumulates_in_float32(case: Case) -> None:
     hidden, embedding = case.hidden.astype(jnp.bfloat16), case.embedding.astype(jnp.bfloat16)
     exact, _ = dense_gradients(hidden.astype(jnp.float32), embedding.astype(jnp.float32), case, None)
 
@@ -130,7 +129,7 @@ def test_bfloat16_states_are_judged_in_float32(case: Case) -> None:
     assert (hidden_grad.dtype, embedding_grad.dtype) == (jnp.bfloat16, jnp.bfloat16)
 
 
-def test_a_float32_embedding_gets_a_float32_gradient_from_bfloat16_states(case: Case) -> None:
+def test_embedding_gradient_keeps_float32(case: Case) -> None:
     hidden = case.hidden.astype(jnp.bfloat16)
     _, (_, expected) = dense_gradients(hidden.astype(jnp.float32), case.embedding, case, None)
 
@@ -143,7 +142,7 @@ def test_a_float32_embedding_gets_a_float32_gradient_from_bfloat16_states(case: 
 def compiled_loss(
     *, vocabulary: int, hidden: int, chunk_tokens: int | None, is_embedding_frozen: bool = False
 ) -> jax.stages.Compiled:
-    """Value and gradients for 4 rows of 512 tokens, compiled from shapes alone."""
+    """Compile the value and gradients for 4 rows of 512 tokens from abstract shapes."""
     shape = (4, 512)
     step = jax.value_and_grad(
         lambda states, embedding, targets, mask: cross_entropy(
@@ -167,7 +166,7 @@ def temp_bytes(compiled: jax.stages.Compiled) -> int:
     return int(compiled.memory_analysis().temp_size_in_bytes)
 
 
-def test_logits_of_all_tokens_never_exist() -> None:
+def test_full_logits_never_materialize() -> None:
     all_logits = 4 * 512 * 256_000 * 4
 
     chunked = compiled_loss(vocabulary=256_000, hidden=64, chunk_tokens=64)
@@ -177,7 +176,7 @@ def test_logits_of_all_tokens_never_exist() -> None:
     assert temp_bytes(chunked) < all_logits / 8
 
 
-def test_a_frozen_embedding_costs_no_gradient() -> None:
+def test_frozen_embedding_has_no_gradient() -> None:
     embedding_bytes = 16_384 * 256 * 4
 
     frozen = compiled_loss(vocabulary=16_384, hidden=256, chunk_tokens=16, is_embedding_frozen=True)

@@ -1,4 +1,4 @@
-"""The same recipe on meshes of eight simulated devices, compiled in one child."""
+"""The same recipe on meshes of eight simulated devices, compiled in one child process."""
 
 import json
 import os
@@ -23,25 +23,25 @@ def report() -> dict[str, Any]:
         timeout=600,
     )
     assert child.returncode == 0, child.stderr[-2000:]
-    seen: dict[str, Any] = json.loads(child.stdout)
-    return seen
+    parsed: dict[str, Any] = json.loads(child.stdout)
+    return parsed
 
 
 @pytest.mark.parametrize(
     ("mode", "mesh"), [("full", "fsdp"), ("full", "tensor"), ("full", "all"), ("qlora", "all")]
 )
-def test_losses_on_a_mesh_are_those_of_one_device(report: dict[str, Any], mode: str, mesh: str) -> None:
+def test_mesh_losses_match_one_device(report: dict[str, Any], mode: str, mesh: str) -> None:
     losses = report["losses"][mode]
     assert losses[mesh] == pytest.approx(losses["one"], abs=1e-5)
 
 
-def test_fsdp_holds_an_eighth_of_weights_and_moments_on_each_device(report: dict[str, Any]) -> None:
+def test_fsdp_shards_weights_and_moments(report: dict[str, Any]) -> None:
     memory = report["memory"]
     weights_and_two_moments = 3 * memory["weights"]
     assert memory["arguments"] < weights_and_two_moments / 8 * 1.05
 
 
-def test_fsdp_gathers_one_layer_at_a_time(report: dict[str, Any]) -> None:
-    """Gathered whole, the weights alone would be more than all temporaries."""
+def test_fsdp_gathers_layer_by_layer(report: dict[str, Any]) -> None:
+    """Weights gathered all at once would alone exceed the temporaries."""
     memory = report["memory"]
     assert memory["temporaries"] < 0.6 * memory["weights"]

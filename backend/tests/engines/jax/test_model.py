@@ -1,4 +1,4 @@
-"""The decoder beyond parity: rematerialisation, padding, number formats, initial weights, adapters."""
+"""The decoder beyond parity: rematerialization, padding, number formats, initial weights, adapters."""
 
 from functools import cache, partial
 from typing import Any
@@ -26,7 +26,7 @@ GEMMA2 = _architecture("gemma2")
 
 
 def _inputs() -> Inputs:
-    """A packed row, a padded one, and one of nothing but padding."""
+    """A packed row, a padded row, and a row of padding only."""
     tokens = np.random.default_rng(0).integers(1, 96, size=16, dtype=np.int32)
     return packed_rows([[tokens[:9], tokens[:7]], [tokens[:5]], []], 16)
 
@@ -53,15 +53,15 @@ def _gradients(params: Params, options: ForwardOptions) -> Params:
     return jax.grad(loss)(params)
 
 
-def test_gradients_do_not_depend_on_what_is_computed_again() -> None:
-    kept = _gradients(_params(), ForwardOptions("float32", remat="none"))
+def test_remat_keeps_gradients() -> None:
+    stored = _gradients(_params(), ForwardOptions("float32", remat="none"))
     for remat in ("dots", "block"):
-        again = _gradients(_params(), ForwardOptions("float32", remat=remat))
-        jax.tree.map(partial(np.testing.assert_allclose, atol=1e-4, rtol=1e-4), again, kept)
-    assert all(jnp.abs(gradient).max() > 1e-3 for gradient in jax.tree.leaves(kept))
+        recomputed = _gradients(_params(), ForwardOptions("float32", remat=remat))
+        jax.tree.map(partial(np.testing.assert_allclose, atol=1e-4, rtol=1e-4), recomputed, stored)
+    assert all(jnp.abs(gradient).max() > 1e-3 for gradient in jax.tree.leaves(stored))
 
 
-def test_unrolled_layers_give_the_gradients_of_the_loop() -> None:
+def test_unrolled_layers_match_scan_gradients() -> None:
     looped, unrolled = (
         _gradients(_params(), ForwardOptions("float32", remat="block", unrolls_layers=unrolls))
         for unrolls in (False, True)
@@ -69,7 +69,7 @@ def test_unrolled_layers_give_the_gradients_of_the_loop() -> None:
     jax.tree.map(partial(np.testing.assert_allclose, atol=1e-4, rtol=1e-4), unrolled, looped)
 
 
-def test_each_remat_computes_more_products_again_than_the_one_before() -> None:
+def test_remat_levels_recompute_progressively() -> None:
     def num_products(remat: Remat) -> int:
         params = abstract_params(GEMMA2, jnp.float32)
         program = jax.make_jaxpr(partial(_gradients, options=ForwardOptions("float32", remat=remat)))(params)
@@ -97,7 +97,7 @@ def test_norms_are_computed_in_float32() -> None:
 
 
 @pytest.mark.parametrize("name", CONFIGS)
-def test_initial_weights_have_the_planned_shapes_and_number(name: str) -> None:
+def test_initial_weights_match_abstract_shapes(name: str) -> None:
     architecture = _architecture(name)
     planned = abstract_params(architecture, jnp.bfloat16)
     made = jax.eval_shape(lambda: init_params(architecture, jax.random.key(0), jnp.bfloat16))
@@ -105,7 +105,7 @@ def test_initial_weights_have_the_planned_shapes_and_number(name: str) -> None:
     assert sum(leaf.size for leaf in jax.tree.leaves(planned)) == architecture.num_parameters
 
 
-def test_initial_weights_follow_the_key_and_start_with_neutral_norms() -> None:
+def test_initialization_is_seeded_with_neutral_norms() -> None:
     first, same, other = _params(), _params.__wrapped__(), _params(seed=1)
     jax.tree.map(np.testing.assert_array_equal, first, same)
     assert not jnp.array_equal(first["layers"]["q"], other["layers"]["q"])
@@ -113,7 +113,8 @@ def test_initial_weights_follow_the_key_and_start_with_neutral_norms() -> None:
     assert (_params(_architecture("llama"))["layers"]["attention_norm"] == 1).all()
 
 
-def test_adapters_act_in_every_matrix_and_drop_only_with_a_key() -> None:
+def test_adapters_act_on_every_matrix() -> None:
+    """Dropout applies only when a key is passed, and the key determines it."""
     adapters = init_adapters(GEMMA2, LoraSection(rank=2), jax.random.key(1))
     run = partial(_hidden, _params(), ForwardOptions("float32", adapter_scale=2.0, adapter_dropout=0.5))
     base = _hidden(_params(), ForwardOptions("float32"))

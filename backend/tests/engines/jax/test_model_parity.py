@@ -1,4 +1,4 @@
-"""Every model family has the logits of transformers (eager attention, float32)."""
+"""The logits of every model family equal those of transformers (eager attention, float32)."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ LENGTHS = (11, 3, 8, ROW_LENGTH)  # Shorter and longer than the windows of the m
 
 
 @pytest.mark.parametrize("name", CONFIGS)
-def test_packed_and_padded_logits_are_those_of_each_example_alone(name: str, tmp_path: Path) -> None:
+def test_packed_logits_match_transformers(name: str, tmp_path: Path) -> None:
     model = tiny_model(name)
     model.save_pretrained(tmp_path)
     architecture = architecture_of(model)
@@ -27,11 +27,11 @@ def test_packed_and_padded_logits_are_those_of_each_example_alone(name: str, tmp
     first, second, third, long = (rng.integers(1, 96, size=length, dtype=np.int32) for length in LENGTHS)
 
     inputs = packed_rows([[first, second, third], [long], [third]], ROW_LENGTH)
-    ours = np.asarray(logits(params, None, architecture, inputs, ForwardOptions("float32")))
+    actual = np.asarray(logits(params, None, architecture, inputs, ForwardOptions("float32")))
 
     for row, start, tokens in ((0, 0, first), (0, 11, second), (0, 14, third), (1, 0, long), (2, 0, third)):
-        theirs = _their_logits(model, tokens)
-        np.testing.assert_allclose(ours[row, start : start + len(tokens)], theirs, atol=1e-4, rtol=1e-4)
+        expected = _hf_logits(model, tokens)
+        np.testing.assert_allclose(actual[row, start : start + len(tokens)], expected, atol=1e-4, rtol=1e-4)
 
 
 def test_gemma_embedding_scale_is_rounded() -> None:
@@ -39,15 +39,15 @@ def test_gemma_embedding_scale_is_rounded() -> None:
     architecture = architecture_of(model)
     tokens = np.arange(8, dtype=np.int32)[None]
     with torch.no_grad():
-        theirs = model.get_input_embeddings()(torch.from_numpy(tokens).long()).float().numpy()
+        expected = model.get_input_embeddings()(torch.from_numpy(tokens).long()).float().numpy()
 
     weight = model.get_input_embeddings().weight.detach().float().numpy()
-    ours = embed(jax.numpy.asarray(weight), architecture, tokens, "bfloat16")
+    actual = embed(jax.numpy.asarray(weight), architecture, tokens, "bfloat16")
 
-    np.testing.assert_array_equal(np.asarray(ours, np.float32), theirs)
+    np.testing.assert_array_equal(np.asarray(actual, np.float32), expected)
 
 
-def _their_logits(model: torch.nn.Module, tokens: NDArray[np.int32]) -> NDArray[np.float32]:
+def _hf_logits(model: torch.nn.Module, tokens: NDArray[np.int32]) -> NDArray[np.float32]:
     with torch.no_grad():
         result: NDArray[np.float32] = model(torch.from_numpy(tokens[None]).long()).logits[0].numpy()
     return result

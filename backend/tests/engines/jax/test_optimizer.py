@@ -38,7 +38,7 @@ def stacked_weights(seed: int = 0) -> dict[str, Any]:
 
 
 def train(optimizer: optax.GradientTransformation, num_steps: int) -> dict[str, Any]:
-    """Weights after steps whose gradients are random numbers of growing size."""
+    """Train with random gradients of growing size, and return the weights."""
     weights = stacked_weights()
     state, update = optimizer.init(weights), jax.jit(optimizer.update)
     for step in range(num_steps):
@@ -52,7 +52,7 @@ def gradients_at(step: int) -> dict[str, Any]:
 
 
 def torch_tensors(tree: dict[str, Any]) -> list[torch.Tensor]:
-    """Every layer a tensor of its own, as torch has them: the embedding, the matrices, the norms."""
+    """One tensor per layer, as torch stores them: the embedding, the matrices, the norms."""
     layers = tree["layers"]
     arrays = [tree["embedding"], *layers["up"], *layers["mlp_norm"]]
     return [torch.tensor(np.asarray(array)) for array in arrays]
@@ -67,58 +67,64 @@ def train_in_torch(optimizer: torch.optim.Optimizer, num_steps: int) -> list[tor
     return [parameter.detach() for parameter in parameters]
 
 
-def assert_equal(ours: dict[str, Any], theirs: list[torch.Tensor]) -> None:
-    for mine, other in zip(torch_tensors(ours), theirs, strict=True):
-        torch.testing.assert_close(mine, other, rtol=1e-5, atol=1e-6)
+def parameter_groups() -> list[dict[str, Any]]:
+    """Torch parameter groups: weight decay applies to matrices, not to norms."""
+    tensors = torch_tensors(stacked_weights())
+    num_matrices = 1 + NUM_LAYERS
+    return [
+        {"params": tensors[:num_matrices], "weight_decay": 0.1},
+        {"params": tensors[num_matrices:], "weight_decay": 0.0},
+    ]
 
 
-def test_the_learning_rate_rises_then_falls_and_is_never_zero() -> None:
-    rates = learning_rates(5, warmup_steps=2, schedule="linear")
-    assert rates == pytest.approx([1 / 3, 2 / 3, 1, 2 / 3, 1 / 3])
+def assert_equal(actual: dict[str, Any], expected: list[torch.Tensor]) -> None:
+    for tensor, expected_tensor in zip(torch_tensors(actual), expected, strict=True):
+        torch.testing.assert_close(tensor, expected_tensor, rtol=1e-5, atol=1e-6)
 
 
-def test_a_cosine_falls_towards_its_final_fraction() -> None:
-    rates = learning_rates(4, schedule="cosine", final_learning_rate_fraction=0.2)
-    assert rates == pytest.approx([1.0, 0.2 + 0.8 * 0.853553, 0.6, 0.2 + 0.8 * 0.146447], abs=1e-5)
+@pytest.mark.parametrize(
+    ("schedule", "keys", "expected"),
+    [
+        ("linear", {"warmup_steps": 2}, [1 / 3, 2 / 3, 1, 2 / 3, 1 / 3]),
+        (
+            "cosine",
+            {"final_learning_rate_fraction": 0.2},
+            [1, 0.2 + 0.8 * 0.853553, 0.6, 0.2 + 0.8 * 0.146447],
+        ),
+        ("constant", {"warmup_steps": 1}, [0.5, 1, 1, 1]),
+    ],
+)
+def test_learning_rate_follows_schedule(schedule: str, keys: dict[str, Any], expected: list[float]) -> None:
+    rates = learning_rates(len(expected), schedule=schedule, **keys)
+    assert rates == pytest.approx(expected, rel=2e-6)
 
 
-def test_a_constant_learning_rate_stays_after_the_warm_up() -> None:
-    assert learning_rates(4, schedule="constant", warmup_steps=1) == pytest.approx([0.5, 1, 1, 1])
-
-
-def test_a_run_of_one_step_has_the_peak_learning_rate() -> None:
+def test_single_step_has_peak_rate() -> None:
     assert learning_rates(1, schedule="cosine") == [1.0]
 
 
-def test_adamw_is_the_adamw_of_torch() -> None:
+def test_adamw_matches_torch() -> None:
     settings = {"name": "adamw", "weight_decay": 0.1, "beta1": 0.8, "beta2": 0.95, "epsilon": 1e-6}
     section = training_section(learning_rate=0.01, optimizer=settings)
-    tensors = torch_tensors(stacked_weights())
-    num_matrices = 1 + NUM_LAYERS
-    groups = [
-        {"params": tensors[:num_matrices], "weight_decay": 0.1},
-        {"params": tensors[num_matrices:], "weight_decay": 0.0},
-    ]
-    theirs = torch.optim.AdamW(groups, lr=0.01, betas=(0.8, 0.95), eps=1e-6)
-    assert_equal(train(make_optimizer(section, 5), 5), train_in_torch(theirs, 5))
+    reference = torch.optim.AdamW(parameter_groups(), lr=0.01, betas=(0.8, 0.95), eps=1e-6)
+    assert_equal(train(make_optimizer(section, 5), 5), train_in_torch(reference, 5))
 
 
-def test_adafactor_is_the_adafactor_of_transformers_layer_by_layer() -> None:
+def test_adafactor_matches_transformers() -> None:
     settings = {"name": "adafactor", "decay_rate": 0.7, "clipping_threshold": 0.9, "weight_decay": 0.1}
     section = training_section(learning_rate=0.01, optimizer=settings)
-    tensors = torch_tensors(stacked_weights())
-    num_matrices = 1 + NUM_LAYERS
-    groups = [
-        {"params": tensors[:num_matrices], "weight_decay": 0.1},
-        {"params": tensors[num_matrices:], "weight_decay": 0.0},
-    ]
-    theirs = TransformersAdafactor(
-        groups, lr=0.01, scale_parameter=False, relative_step=False, decay_rate=-0.7, clip_threshold=0.9
+    reference = TransformersAdafactor(
+        parameter_groups(),
+        lr=0.01,
+        scale_parameter=False,
+        relative_step=False,
+        decay_rate=-0.7,
+        clip_threshold=0.9,
     )
-    assert_equal(train(make_optimizer(section, 5), 5), train_in_torch(theirs, 5))
+    assert_equal(train(make_optimizer(section, 5), 5), train_in_torch(reference, 5))
 
 
-def test_adafactor_keeps_rows_and_columns_in_float32() -> None:
+def test_adafactor_factors_are_float32() -> None:
     section = training_section(optimizer="adafactor", precision={"weights": "bfloat16"})
     weights = jax.tree.map(lambda leaf: leaf.astype(jnp.bfloat16), stacked_weights())
     factors = make_optimizer(section, 5).init(weights)[0].second_moments["layers"]["up"]
@@ -126,7 +132,7 @@ def test_adafactor_keeps_rows_and_columns_in_float32() -> None:
     assert factors.rows.dtype == factors.columns.dtype == jnp.float32
 
 
-def test_both_moments_of_adamw_have_the_format_of_the_recipe() -> None:
+def test_adamw_moments_use_configured_dtype() -> None:
     section = training_section(precision={"optimizer_state": "bfloat16"})
     moments = make_optimizer(section, 5).init(stacked_weights())[0]
     formats = {leaf.dtype for leaf in jax.tree.leaves((moments.mu, moments.nu))}
@@ -134,7 +140,7 @@ def test_both_moments_of_adamw_have_the_format_of_the_recipe() -> None:
 
 
 def test_bfloat16_second_moments_forget_large_gradients() -> None:
-    """Rounded to the nearest, 0.999 of a number is that number, and it would never go down."""
+    """Rounding 0.999 x to the nearest number gives x, so the moment would never decay."""
     weights = {"up": jnp.zeros((64, 64))}
     moments = {}
     for state_format in ("float32", "bfloat16"):

@@ -12,21 +12,21 @@ from support.programs import tiny_program, tiny_recipe
 from tunix_rt.engines.jax.training.state import add_updates, cast_for_compute, round_stochastically
 
 
-def test_stochastic_rounding_is_right_on_average() -> None:
+def test_stochastic_rounding_is_unbiased() -> None:
     values = jnp.full((100_000,), 1.0 + 2**-9, jnp.float32)  # A quarter of the way from 1 to 1 + 2**-7.
     rounded = round_stochastically(values, jax.random.key(0)).astype(jnp.float32)
     assert set(np.unique(rounded)) == {1.0, 1.0 + 2**-7}
     assert float(jnp.mean(rounded)) == pytest.approx(1.0 + 2**-9, abs=1e-4)
 
 
-def test_stochastic_rounding_leaves_bfloat16_numbers_and_infinities_alone() -> None:
+def test_stochastic_rounding_keeps_exact_values() -> None:
     values = jnp.asarray([0.0, -1.5, 3.0, jnp.inf, -jnp.inf, jnp.nan], jnp.float32)
     rounded = round_stochastically(values, jax.random.key(0)).astype(jnp.float32)
     np.testing.assert_array_equal(rounded, values)
 
 
-def moves(weight_format: str, rounding_seed: int | None = None) -> NDArray[np.float32]:
-    """What 20 updates of 1e-5 add to each of many random weights."""
+def weight_changes(weight_format: str, rounding_seed: int | None = None) -> NDArray[np.float32]:
+    """How much 20 updates of 1e-5 change each of many random weights."""
     start = jax.random.normal(jax.random.key(1), (100, 1000)).astype(jnp.bfloat16)
 
     @jax.jit
@@ -40,20 +40,21 @@ def moves(weight_format: str, rounding_seed: int | None = None) -> NDArray[np.fl
     return np.asarray(weights["up"], np.float32) - np.asarray(start, np.float32)
 
 
-def test_small_updates_move_float32_master_weights() -> None:
-    assert np.mean(moves("float32") > 0) > 0.99
-    assert np.mean(moves("float32")) == pytest.approx(20e-5, rel=0.01)
+def test_float32_weights_accumulate_small_updates() -> None:
+    changes = weight_changes("float32")
+    assert np.mean(changes > 0) > 0.99
+    assert np.mean(changes) == pytest.approx(20e-5, rel=0.01)
 
 
-def test_small_updates_are_lost_in_bfloat16() -> None:
-    assert np.mean(moves("bfloat16") > 0) < 0.05
+def test_bfloat16_weights_lose_small_updates() -> None:
+    assert np.mean(weight_changes("bfloat16") > 0) < 0.05
 
 
-def test_small_updates_move_bfloat16_weights_on_average_with_stochastic_rounding() -> None:
-    assert np.mean(moves("bfloat16", rounding_seed=0)) == pytest.approx(20e-5, rel=0.1)
+def test_stochastic_rounding_preserves_small_updates() -> None:
+    assert np.mean(weight_changes("bfloat16", rounding_seed=0)) == pytest.approx(20e-5, rel=0.1)
 
 
-def test_matrices_compute_in_bfloat16_and_norms_and_embedding_as_stored() -> None:
+def test_only_matrices_are_cast() -> None:
     stored = {
         "embedding": jnp.zeros((4, 2)),
         "layers": {"up": jnp.zeros((1, 2, 3)), "mlp_norm": jnp.zeros((1, 2))},
@@ -64,7 +65,7 @@ def test_matrices_compute_in_bfloat16_and_norms_and_embedding_as_stored() -> Non
 
 
 @pytest.mark.parametrize(("compute", "is_exact"), [("float32", True), ("bfloat16", False)])
-def test_products_of_float32_ask_every_device_for_float32(compute: str, is_exact: bool) -> None:
+def test_float32_products_request_highest_precision(compute: str, is_exact: bool) -> None:
     program = tiny_program(tiny_recipe(precision={"compute": compute}))
     lowered = program.train_step.lower(  # type: ignore[attr-defined]
         program.abstract_state, program.abstract_frozen, program.abstract_batch

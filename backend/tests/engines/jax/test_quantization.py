@@ -1,4 +1,4 @@
-"""Quantised matrices: their error, size and gradients."""
+"""Quantized matrices: their error, size and gradients."""
 
 from functools import partial
 
@@ -60,7 +60,7 @@ def weight() -> Array:
     return normal((2, 64, 24)).at[1, 16:32].set(0.0)
 
 
-def largest_of_block(weight: Array, block_size: int) -> NDArray[np.float32]:
+def block_maxima(weight: Array, block_size: int) -> NDArray[np.float32]:
     num_layers, num_inputs, num_outputs = weight.shape
     blocks = np.abs(weight).reshape(num_layers, -1, block_size, num_outputs)
     return np.broadcast_to(blocks.max(2, keepdims=True), blocks.shape).reshape(num_layers, num_inputs, -1)
@@ -68,18 +68,18 @@ def largest_of_block(weight: Array, block_size: int) -> NDArray[np.float32]:
 
 # Half of the widest gap between two levels, in units of a block's largest weight.
 @pytest.mark.parametrize(("section", "largest_error"), [(NF4, (1 - 0.6961928) / 2), (INT8, 0.5 / 127)])
-def test_no_weight_moves_by_more_than_half_a_gap(
+def test_quantization_error_is_bounded(
     weight: Array, section: QuantizationSection, largest_error: float
 ) -> None:
-    numbers = dequantize(quantize_matrix(weight, section, "q"), jnp.float32)
+    dequantized = dequantize(quantize_matrix(weight, section, "q"), jnp.float32)
 
-    errors = np.abs(numbers - weight)
-    assert (errors <= largest_error * largest_of_block(weight, 16) + 1e-6).all()
-    assert not numbers[1, 16:32].any()
+    errors = np.abs(dequantized - weight)
+    assert (errors <= largest_error * block_maxima(weight, 16) + 1e-6).all()
+    assert not dequantized[1, 16:32].any()
 
 
-def test_nf4_takes_the_nearest_level_of_each_block(weight: Array) -> None:
-    largest = np.maximum(largest_of_block(weight, 16), 1e-30)
+def test_nf4_rounds_to_nearest_level(weight: Array) -> None:
+    largest = np.maximum(block_maxima(weight, 16), 1e-30)
     distances = np.abs((np.asarray(weight) / largest)[..., None] - np.asarray(NF4_LEVELS))
     nearest = np.asarray(NF4_LEVELS, np.float32)[distances.argmin(-1)] * largest
 
@@ -87,7 +87,7 @@ def test_nf4_takes_the_nearest_level_of_each_block(weight: Array) -> None:
 
 
 @pytest.mark.parametrize("section", [NF4, INT8])
-def test_what_was_quantised_once_is_quantised_to_itself(weight: Array, section: QuantizationSection) -> None:
+def test_quantization_is_idempotent(weight: Array, section: QuantizationSection) -> None:
     once = quantize_matrix(weight, section, "q")
 
     twice = quantize_matrix(dequantize(once, jnp.float32), section, "q")
@@ -97,9 +97,7 @@ def test_what_was_quantised_once_is_quantised_to_itself(weight: Array, section: 
 
 
 @pytest.mark.parametrize(("format", "num_bits"), [("nf4", 4.5), ("int8", 8.5)])
-def test_a_weight_takes_its_bits_and_its_share_of_a_scale(
-    format: QuantizationFormat, num_bits: float
-) -> None:
+def test_storage_matches_bits_per_weight(format: QuantizationFormat, num_bits: float) -> None:
     matrix = QuantizationSection(format=format, block_size=64)
     abstract = jax.eval_shape(
         lambda weight: quantize_matrix(weight, matrix, "q"),
@@ -111,7 +109,7 @@ def test_a_weight_takes_its_bits_and_its_share_of_a_scale(
     assert compiled.memory_analysis().argument_size_in_bytes == 3 * 1024 * 256 * num_bits / 8
 
 
-def test_only_the_matrices_of_the_layers_are_quantised(architecture: Architecture) -> None:
+def test_only_layer_matrices_are_quantized(architecture: Architecture) -> None:
     params = abstract_params(architecture, jnp.bfloat16)
 
     quantized = abstract_quantized(params, NF4)
@@ -121,7 +119,7 @@ def test_only_the_matrices_of_the_layers_are_quantised(architecture: Architectur
     assert quantized["embedding"].dtype == quantized["layers"]["mlp_norm"].dtype == jnp.bfloat16
 
 
-def test_matrices_that_loading_has_quantised_are_left_alone() -> None:
+def test_quantized_matrices_are_kept() -> None:
     loaded = {"layers": {"q": quantize_matrix(normal((2, 32, 32)), NF4, "q"), "mlp_norm": normal((2, 32))}}
 
     quantized = quantize(loaded, NF4)
@@ -142,18 +140,18 @@ def test_bad_block_size_error_names_matrix(num_inputs: int, block_size: int, adv
         quantize_matrix(jnp.zeros((1, num_inputs, 4)), section, "down")
 
 
-def test_a_product_with_codes_is_the_product_with_their_numbers(weight: Array) -> None:
+def test_quantized_product_matches_dequantized(weight: Array) -> None:
     matrix = jax.tree.map(lambda leaf: leaf[0], quantize_matrix(weight, NF4, "q"))
     x = normal((3, 64), seed=1)
 
     output, pull_back = jax.vjp(jax.jit(lambda x: project(x, matrix)), x)
 
-    numbers = dequantize(matrix, jnp.float32)
-    np.testing.assert_allclose(output, x @ numbers, atol=1e-5)
-    np.testing.assert_allclose(pull_back(output)[0], output @ numbers.T, atol=1e-4)
+    dequantized = dequantize(matrix, jnp.float32)
+    np.testing.assert_allclose(output, x @ dequantized, atol=1e-5)
+    np.testing.assert_allclose(pull_back(output)[0], output @ dequantized.T, atol=1e-4)
 
 
-def test_gradients_of_adapters_on_quantised_weights_equal_finite_differences(
+def test_qlora_gradients_match_finite_differences(
     architecture: Architecture,
 ) -> None:
     frozen = jax.jit(partial(quantize, section=NF4))(random_tree(abstract_params(architecture, jnp.float32)))
@@ -161,7 +159,7 @@ def test_gradients_of_adapters_on_quantised_weights_equal_finite_differences(
     flat, unflatten = ravel_pytree(random_tree(abstract_adapters(architecture, LORA)))
     _, gradients = loss_and_gradients(unflatten(flat))
     predicted = ravel_pytree(gradients)[0]
-    # Half along the gradient, so that the slope stands out of rounding; half anywhere.
+    # Half along the gradient, so that the slope exceeds rounding errors; half in a random direction.
     noise = normal(flat.shape, seed=1)
     direction = predicted / jnp.linalg.norm(predicted) + noise / jnp.linalg.norm(noise)
 
@@ -184,7 +182,7 @@ def qlora_loss(frozen: Params, architecture: Architecture, adapters: Adapters) -
     return loss
 
 
-def test_the_backward_pass_keeps_codes_and_never_a_dequantised_model() -> None:
+def test_backward_pass_keeps_weights_quantized() -> None:
     num_layers, width = 16, 512
     model_bytes = num_layers * width * width * 4
     frozen = jax.eval_shape(

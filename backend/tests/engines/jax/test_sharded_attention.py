@@ -1,4 +1,4 @@
-"""The TPU kernel on a mesh of eight simulated devices in a child: every device has its rows and heads."""
+"""The TPU attention kernel, sharded by rows and heads over eight simulated devices in a child process."""
 
 import json
 import os
@@ -31,14 +31,14 @@ def difference(num_kv_heads):
         return dense_attention(q, k, v, causal_mask(segment_ids, None), scale=0.1, softcap=None)
     def gradients(attention, *heads):
         return jax.jit(jax.grad(lambda *heads: jnp.cos(attention(*heads)).sum(), (0, 1, 2)))(*heads)
-    ours = gradients(splash, *(jax.device_put(heads, rows) for heads in (q, k, v)))
-    return max(float(jnp.abs(a - b).max()) for a, b in zip(ours, gradients(dense, q, k, v)))
+    sharded = gradients(splash, *(jax.device_put(heads, rows) for heads in (q, k, v)))
+    return max(float(jnp.abs(a - b).max()) for a, b in zip(sharded, gradients(dense, q, k, v)))
 
 print(json.dumps({"split keys": difference(2), "shared keys": difference(1)}))
 """
 
 
-def test_splash_over_rows_and_heads_has_the_gradients_of_dense() -> None:
+def test_sharded_splash_matches_dense_gradients() -> None:
     flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=8"
     child = subprocess.run(
         [sys.executable, "-c", CHILD],

@@ -1,4 +1,4 @@
-"""The loss and quantised products on meshes of eight simulated devices equal those on one device."""
+"""The loss and quantized products on meshes of eight simulated devices equal those on one device."""
 
 import json
 import os
@@ -35,8 +35,8 @@ def product(x, frozen):
     matrix = jax.tree.map(lambda leaf: leaf[0], frozen["layers"]["gate"])
     return jax.value_and_grad(lambda x: jnp.sin(project(x, matrix)).mean())(x)
 
-def difference(found, expected):
-    pairs = zip(jax.tree.leaves(found), jax.tree.leaves(expected))
+def difference(actual, expected):
+    pairs = zip(jax.tree.leaves(actual), jax.tree.leaves(expected))
     return max(float(jnp.abs(a - b).max() / jnp.abs(b).max()) for a, b in pairs)
 
 def on_mesh(section):
@@ -56,7 +56,7 @@ print(json.dumps({name: on_mesh(section) for name, section in MESHES.items()}))
 """
 
 
-def test_a_mesh_gives_the_loss_and_the_products_of_one_device() -> None:
+def test_mesh_matches_one_device() -> None:
     child = subprocess.run(
         [sys.executable, "-c", CHILD],
         env=os.environ | {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": "--xla_force_host_platform_device_count=8"},
@@ -67,7 +67,7 @@ def test_a_mesh_gives_the_loss_and_the_products_of_one_device() -> None:
     )
     differences = json.loads(child.stdout)
     assert differences.keys() == {"fsdp", "all axes"}
-    for mesh, found in differences.items():
-        assert found["is split"], mesh
-        assert found["loss"] < 1e-5, (mesh, found)
-        assert found["product"] < 1e-5, (mesh, found)
+    for mesh, actual in differences.items():
+        assert actual["is split"], mesh
+        assert actual["loss"] < 1e-5, (mesh, actual)
+        assert actual["product"] < 1e-5, (mesh, actual)

@@ -29,14 +29,14 @@ from tunix_rt.engines.jax.weights import load_params
 from tunix_rt.engines.jax.weights import save_params
 from tunix_rt.engines.weights.sources import resolve_model
 
-stored, written, address, num_processes, process_id, sizes = sys.argv[1:]
+stored, output, address, num_processes, process_id, sizes = sys.argv[1:]
 if int(num_processes) > 1:
     jax.distributed.initialize(address, int(num_processes), int(process_id))
 architecture = resolve_model(ModelSection(name="MODEL", weights="random")).architecture
 mesh = make_mesh(ShardingSection(**json.loads(sizes)), jax.devices())
 shardings = state_shardings(abstract_params(architecture, "float32"), mesh, architecture)
 params = load_params(Path(stored), architecture, "float32", shardings)
-save_params(Path(written), params, architecture)
+save_params(Path(output), params, architecture)
 gate = params["layers"]["gate"]
 print(json.dumps({"parts": len({str(shard.index) for shard in gate.global_shards})}))
 """.replace("MODEL", MODEL)
@@ -55,9 +55,9 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-def start(
+def start_child(
     stored: Path,
-    written: Path,
+    output: Path,
     sizes: dict[str, int],
     *,
     num_devices: int,
@@ -66,7 +66,7 @@ def start(
 ) -> subprocess.Popen[str]:
     flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={num_devices}"
     num_processes = 2 if address else 1
-    arguments = map(str, (stored, written, address, num_processes, process, json.dumps(sizes)))
+    arguments = map(str, (stored, output, address, num_processes, process, json.dumps(sizes)))
     return subprocess.Popen(
         [sys.executable, "-c", CHILD, *arguments],
         env=os.environ | {"XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"},
@@ -76,34 +76,34 @@ def start(
     )
 
 
-def result(process: subprocess.Popen[str]) -> dict[str, int]:
-    output, errors = process.communicate(timeout=120)
-    assert process.returncode == 0, errors
-    # The library that connects the processes has its say first.
-    answer: dict[str, int] = json.loads(output.splitlines()[-1])
-    return answer
+def read_report(process: subprocess.Popen[str]) -> dict[str, int]:
+    stdout, stderr = process.communicate(timeout=120)
+    assert process.returncode == 0, stderr
+    # The collectives library also prints to standard output; the report is the last line.
+    report: dict[str, int] = json.loads(stdout.splitlines()[-1])
+    return report
 
 
-def assert_same_file(written: Path, stored: Path) -> None:
-    [path] = written.iterdir()
+def assert_same_file(output: Path, stored: Path) -> None:
+    [path] = output.iterdir()
     assert path.read_bytes() == (stored / path.name).read_bytes()
 
 
 def test_eight_device_round_trip(stored: Path, tmp_path: Path) -> None:
     sizes = {"data": 2, "fsdp": 2, "tensor": 2}
-    assert result(start(stored, tmp_path, sizes, num_devices=8)) == {"parts": 4}
+    assert read_report(start_child(stored, tmp_path, sizes, num_devices=8)) == {"parts": 4}
     assert_same_file(tmp_path, stored)
 
 
-def test_two_process_model_is_written_by_first(stored: Path, tmp_path: Path) -> None:
+def test_first_process_writes_model(stored: Path, tmp_path: Path) -> None:
     address = f"127.0.0.1:{free_port()}"
-    places = [tmp_path / "first", tmp_path / "second"]
-    for place in places:
-        place.mkdir()
+    outputs = [tmp_path / "first", tmp_path / "second"]
+    for output in outputs:
+        output.mkdir()
     processes = [
-        start(stored, place, {"fsdp": 2}, num_devices=1, address=address, process=number)
-        for number, place in enumerate(places)
+        start_child(stored, output, {"fsdp": 2}, num_devices=1, address=address, process=number)
+        for number, output in enumerate(outputs)
     ]
-    assert [result(process) for process in processes] == [{"parts": 2}, {"parts": 2}]
-    assert_same_file(places[0], stored)
-    assert not any(places[1].iterdir())
+    assert [read_report(process) for process in processes] == [{"parts": 2}, {"parts": 2}]
+    assert_same_file(outputs[0], stored)
+    assert not any(outputs[1].iterdir())

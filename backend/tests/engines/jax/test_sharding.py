@@ -43,30 +43,32 @@ def test_fsdp_falls_back_to_other_axis() -> None:
     assert specs["gate"] == P(None, None, "fsdp")
 
 
-def test_tensor_splits_outputs_going_in_and_inputs_coming_out() -> None:
+def test_tensor_axis_shards_matrices() -> None:
+    """Along the outputs of input projections, and along the inputs of output projections."""
     specs = specs_of(weights_of(), mesh_of(2, 2, 2))["layers"]
     assert specs["q"] == specs["k"] == specs["up"] == P(None, "fsdp", "tensor")
     assert specs["o"] == specs["down"] == P(None, "tensor", "fsdp")
 
 
-def test_key_heads_that_do_not_divide_are_copied_over_tensor() -> None:
+def test_indivisible_key_heads_are_replicated() -> None:
     specs = specs_of(weights_of(), mesh_of(1, 2, 4))["layers"]
     assert specs["q"] == P(None, "fsdp", "tensor")
     assert specs["k"] == specs["v"] == P(None, "fsdp", None)
 
 
-def test_the_embedding_is_split_along_the_vocabulary_by_both() -> None:
+def test_embedding_is_sharded_by_vocabulary() -> None:
     assert specs_of(weights_of(), mesh_of(1, 4, 2))["embedding"] == P(("fsdp", "tensor"))
     assert specs_of(weights_of(vocab_size=98), mesh_of(1, 4, 2))["embedding"] == P(("tensor",))
     assert specs_of(weights_of(vocab_size=97), mesh_of(1, 4, 2))["embedding"] == P()
 
 
-def test_norms_are_copied_to_every_device() -> None:
+def test_norms_are_replicated() -> None:
     specs = specs_of(weights_of(), mesh_of(1, 8, 1))
     assert specs["layers"]["mlp_norm"] == specs["final_norm"] == P()
 
 
-def test_moments_live_with_their_weights_and_factors_everywhere() -> None:
+def test_moments_are_sharded_like_weights() -> None:
+    """The factors of Adafactor are replicated."""
     weights, mesh = weights_of(), mesh_of(1, 8, 1)
     adamw, adafactor = (
         specs_of(jax.eval_shape(make_optimizer(tiny_recipe(optimizer=name).training, 5).init, weights), mesh)[
@@ -78,7 +80,7 @@ def test_moments_live_with_their_weights_and_factors_everywhere() -> None:
     assert adafactor.second_moments["layers"]["up"].rows == P()
 
 
-def test_adapters_are_split_along_their_long_side() -> None:
+def test_adapters_shard_along_long_side() -> None:
     adapters = abstract_adapters(tiny_architecture(), LoraSection(rank=2))
     specs = specs_of(adapters, mesh_of(1, 8, 1))["layers"]
     assert specs["up"]["a"] == P(None, "fsdp", None)
@@ -92,15 +94,15 @@ def test_tensor_shards_adapter_like_its_matrix() -> None:
     assert (specs["down"]["a"], specs["down"]["b"]) == (P(None, "tensor", "fsdp"), P(None, None, "fsdp"))
 
 
-def test_codes_and_scales_are_split_alike_and_only_between_blocks() -> None:
+def test_quantized_shards_align_with_blocks() -> None:
     section = QuantizationSection(block_size=8)
     gate = specs_of(abstract_quantized(weights_of(), section), mesh_of(1, 4, 1))["layers"]["gate"]
     assert gate.codes == gate.scales == P(None, "fsdp", None)
-    too_many = specs_of(abstract_quantized(weights_of(), section), mesh_of(1, 8, 1))["layers"]["gate"]
-    assert too_many.codes == too_many.scales == P(None, None, "fsdp")
+    indivisible = specs_of(abstract_quantized(weights_of(), section), mesh_of(1, 8, 1))["layers"]["gate"]
+    assert indivisible.codes == indivisible.scales == P(None, None, "fsdp")
 
 
-def test_layers_one_by_one_are_split_like_stacked_ones() -> None:
+def test_unstacked_layers_shard_like_stacked() -> None:
     weights = abstract_unstack(weights_of(), num_layers=2)
     layer = specs_of(weights, mesh_of(1, 4, 2))["layers"][1]
     assert (layer["gate"], layer["down"], layer["mlp_norm"]) == (
@@ -110,22 +112,22 @@ def test_layers_one_by_one_are_split_like_stacked_ones() -> None:
     )
 
 
-def test_a_batch_that_cannot_be_split_names_the_numbers() -> None:
+def test_indivisible_batch_is_rejected() -> None:
     training = tiny_recipe(batch_size=8, gradient_accumulation_steps=2).training
     with pytest.raises(InvalidInputError, match=r"4 rows .*batch_size 8 in 2 part.*8 devices"):
         rows_per_device(MeshShape(1, 8, 1), tiny_architecture(), training)
 
 
-def test_heads_that_cannot_be_split_name_the_numbers() -> None:
+def test_indivisible_heads_are_rejected() -> None:
     with pytest.raises(InvalidInputError, match="4 attention heads cannot be split over 8 devices"):
         rows_per_device(MeshShape(1, 1, 8), tiny_architecture(), tiny_recipe().training)
 
 
-def test_a_mesh_larger_than_the_devices_is_refused() -> None:
+def test_oversized_mesh_is_rejected() -> None:
     with pytest.raises(InvalidInputError, match="fsdp 2"):
         make_mesh(ShardingSection(fsdp=2), jax.devices()[:1])
 
 
-def test_a_mesh_of_all_devices_is_made_of_them() -> None:
+def test_default_mesh_of_one_device() -> None:
     mesh = make_mesh(ShardingSection(), jax.devices()[:1])
     assert dict(mesh.shape) == {"data": 1, "fsdp": 1, "tensor": 1}

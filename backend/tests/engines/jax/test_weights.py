@@ -21,13 +21,13 @@ from tunix_rt.engines.weights.architecture import architecture_from_config
 FORMATS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
-def assert_same(ours: Params, theirs: Params) -> None:
-    assert ours.keys() == theirs.keys()
-    assert ours["layers"].keys() == theirs["layers"].keys()
-    for name in ours.keys() - {"layers"}:
-        np.testing.assert_array_equal(ours[name], theirs[name], err_msg=name)
-    for name in ours["layers"]:
-        np.testing.assert_array_equal(ours["layers"][name], theirs["layers"][name], err_msg=name)
+def assert_same(actual: Params, expected: Params) -> None:
+    assert actual.keys() == expected.keys()
+    assert actual["layers"].keys() == expected["layers"].keys()
+    for name in actual.keys() - {"layers"}:
+        np.testing.assert_array_equal(actual[name], expected[name], err_msg=name)
+    for name in actual["layers"]:
+        np.testing.assert_array_equal(actual["layers"][name], expected["layers"][name], err_msg=name)
 
 
 def tensors_in(directory: Path) -> dict[str, torch.Tensor]:
@@ -37,76 +37,78 @@ def tensors_in(directory: Path) -> dict[str, torch.Tensor]:
 
 
 @pytest.mark.parametrize("name", CONFIGS)
-def test_weights_of_transformers_come_in_exactly_and_go_out_exactly(name: str, tmp_path: Path) -> None:
+def test_transformers_weights_round_trip(name: str, tmp_path: Path) -> None:
     model = tiny_model(name)
     architecture = architecture_of(model)
-    model.save_pretrained(tmp_path / "theirs")
-    params = load_params(tmp_path / "theirs", architecture, "float32")
+    model.save_pretrained(tmp_path / "original")
+    params = load_params(tmp_path / "original", architecture, "float32")
     assert_same(params, engine_params(model, architecture))
 
-    (tmp_path / "ours").mkdir()
-    save_params(tmp_path / "ours", params, architecture)
-    ours, theirs = tensors_in(tmp_path / "ours"), tensors_in(tmp_path / "theirs")
-    assert ours.keys() == theirs.keys()
-    for tensor_name, tensor in ours.items():
-        assert torch.equal(tensor, theirs[tensor_name]), tensor_name
+    (tmp_path / "saved").mkdir()
+    save_params(tmp_path / "saved", params, architecture)
+    saved, original = tensors_in(tmp_path / "saved"), tensors_in(tmp_path / "original")
+    assert saved.keys() == original.keys()
+    for tensor_name, tensor in saved.items():
+        assert torch.equal(tensor, original[tensor_name]), tensor_name
 
 
 @pytest.mark.parametrize("stored", FORMATS)
-@pytest.mark.parametrize("asked", ["float32", "bfloat16"])
-def test_every_stored_format_is_converted_as_torch_does(stored: str, asked: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("requested", ["float32", "bfloat16"])
+def test_dtype_conversion_matches_torch(stored: str, requested: str, tmp_path: Path) -> None:
     model = tiny_model("llama").to(FORMATS[stored])
     architecture = architecture_of(model)
     model.save_pretrained(tmp_path)
-    params = load_params(tmp_path, architecture, asked)
-    assert params["layers"]["gate"].dtype == asked
+    params = load_params(tmp_path, architecture, requested)
+    assert params["layers"]["gate"].dtype == requested
     # Bit patterns of bfloat16 are exact in float32, which numpy can compare.
-    expected = engine_params(model.to(FORMATS[asked]).float(), architecture)
+    expected = engine_params(model.to(FORMATS[requested]).float(), architecture)
     assert_same(params, expected)
 
 
-def test_sixteen_bit_round_trip_is_bit_equal(tmp_path: Path) -> None:
+def test_bfloat16_round_trip_is_exact(tmp_path: Path) -> None:
     model = tiny_model("gemma2").bfloat16()
     architecture = architecture_of(model)
-    model.save_pretrained(tmp_path / "theirs")
-    (tmp_path / "ours").mkdir()
-    save_params(tmp_path / "ours", load_params(tmp_path / "theirs", architecture, "bfloat16"), architecture)
-    ours, theirs = tensors_in(tmp_path / "ours"), tensors_in(tmp_path / "theirs")
-    assert all(torch.equal(ours[name], theirs[name]) for name in ours.keys() | theirs.keys())
-    assert {tensor.dtype for tensor in ours.values()} == {torch.bfloat16}
+    model.save_pretrained(tmp_path / "original")
+    (tmp_path / "saved").mkdir()
+    save_params(
+        tmp_path / "saved", load_params(tmp_path / "original", architecture, "bfloat16"), architecture
+    )
+    saved, original = tensors_in(tmp_path / "saved"), tensors_in(tmp_path / "original")
+    assert all(torch.equal(saved[name], original[name]) for name in saved.keys() | original.keys())
+    assert {tensor.dtype for tensor in saved.values()} == {torch.bfloat16}
 
 
 def test_unstacked_layers_are_saved_like_stacked(tmp_path: Path) -> None:
     model = tiny_model("qwen3")
     architecture = architecture_of(model)
     params = engine_params(model, architecture)
-    one_by_one = [
+    unstacked = [
         {name: stack[layer] for name, stack in params["layers"].items()}
         for layer in range(architecture.num_layers)
     ]
-    save_params(tmp_path, params | {"layers": one_by_one}, architecture)
+    save_params(tmp_path, params | {"layers": unstacked}, architecture)
     assert_same(load_params(tmp_path, architecture, "float32"), params)
 
 
-def test_shards_with_an_index_are_read_and_written(tmp_path: Path) -> None:
+def test_indexed_shards_round_trip(tmp_path: Path) -> None:
     model = tiny_model("qwen3")
     architecture = architecture_of(model)
-    model.save_pretrained(tmp_path / "theirs", max_shard_size="20KB")
-    params = load_params(tmp_path / "theirs", architecture, "float32")
+    model.save_pretrained(tmp_path / "original", max_shard_size="20KB")
+    params = load_params(tmp_path / "original", architecture, "float32")
     assert_same(params, engine_params(model, architecture))
 
-    (tmp_path / "ours").mkdir()
-    save_params(tmp_path / "ours", params, architecture, max_shard_bytes=20_000)
-    files = sorted(path.name for path in (tmp_path / "ours").glob("*.safetensors"))
+    (tmp_path / "saved").mkdir()
+    save_params(tmp_path / "saved", params, architecture, max_shard_bytes=20_000)
+    files = sorted(path.name for path in (tmp_path / "saved").glob("*.safetensors"))
     assert files[0] == f"model-00001-of-{len(files):05d}.safetensors"
     assert len(files) > 1
-    index = json.loads((tmp_path / "ours" / "model.safetensors.index.json").read_text())
+    index = json.loads((tmp_path / "saved" / "model.safetensors.index.json").read_text())
     assert set(index["weight_map"].values()) == set(files)
     assert index["metadata"]["total_size"] == 4 * architecture.num_parameters
-    assert_same(load_params(tmp_path / "ours", architecture, "float32"), params)
+    assert_same(load_params(tmp_path / "saved", architecture, "float32"), params)
 
 
-def test_of_a_model_that_sees_images_the_text_is_taken(tmp_path: Path) -> None:
+def test_multimodal_model_loads_text_weights(tmp_path: Path) -> None:
     text = CONFIGS["gemma3"].to_dict()
     vision = {
         "hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2,
@@ -125,45 +127,45 @@ def test_of_a_model_that_sees_images_the_text_is_taken(tmp_path: Path) -> None:
     np.testing.assert_array_equal(params["final_norm"], state["model.language_model.norm.weight"].numpy())
 
 
-def test_weights_are_converted_one_by_one_as_they_come_in(tmp_path: Path) -> None:
-    model = saved(tmp_path)
+def test_convert_receives_each_weight(tmp_path: Path) -> None:
+    model = save_model(tmp_path)
     names: list[str] = []
 
-    def negated(name: str, array: Array) -> Array:
+    def negate(name: str, array: Array) -> Array:
         names.append(name)
         return -array
 
-    params = load_params(tmp_path, architecture_of(model), "float32", convert=negated)
+    params = load_params(tmp_path, architecture_of(model), "float32", convert=negate)
     assert_same(jax.tree.map(jnp.negative, params), engine_params(model, architecture_of(model)))
     assert sorted(names) == sorted([*params["layers"], "embedding", "final_norm"])
 
 
-def saved(directory: Path, name: str = "llama-llama3-scaling") -> PreTrainedModel:
+def save_model(directory: Path, name: str = "llama-llama3-scaling") -> PreTrainedModel:
     model = tiny_model(name)
     model.save_pretrained(directory)
     return model
 
 
-def change(directory: Path, **changes: torch.Tensor | None) -> None:
-    """Rewrite the weights with tensors replaced, added or (None) taken out."""
+def edit_weights(directory: Path, **changes: torch.Tensor | None) -> None:
+    """Rewrite the weights with tensors replaced, added or (None) removed."""
     path = directory / "model.safetensors"
     tensors = load_file(path) | {name.replace("__", "."): tensor for name, tensor in changes.items()}
     save_file({name: tensor for name, tensor in tensors.items() if tensor is not None}, path)
 
 
-def test_a_table_of_rotary_frequencies_is_ignored(tmp_path: Path) -> None:
-    model = saved(tmp_path)
-    change(tmp_path, model__layers__0__self_attn__rotary_emb__inv_freq=torch.ones(8))
+def test_rotary_table_is_ignored(tmp_path: Path) -> None:
+    model = save_model(tmp_path)
+    edit_weights(tmp_path, model__layers__0__self_attn__rotary_emb__inv_freq=torch.ones(8))
     architecture = architecture_of(model)
     assert_same(load_params(tmp_path, architecture, "float32"), engine_params(model, architecture))
 
 
-def test_a_stored_head_that_is_tied_must_be_the_embedding(tmp_path: Path) -> None:
-    model = saved(tmp_path)
+def test_tied_head_must_equal_embedding(tmp_path: Path) -> None:
+    model = save_model(tmp_path)
     embedding = model.state_dict()["model.embed_tokens.weight"]
-    change(tmp_path, lm_head__weight=embedding.clone())
+    edit_weights(tmp_path, lm_head__weight=embedding.clone())
     assert "head" not in load_params(tmp_path, architecture_of(model), "float32")
-    change(tmp_path, lm_head__weight=embedding + 1)
+    edit_weights(tmp_path, lm_head__weight=embedding + 1)
     with pytest.raises(DataError, match=r"lm_head\.weight .* differs.*tie_word_embeddings"):
         load_params(tmp_path, architecture_of(model), "float32")
 
@@ -185,11 +187,11 @@ def test_a_stored_head_that_is_tied_must_be_the_embedding(tmp_path: Path) -> Non
         ),
     ],
 )
-def test_tensors_that_are_not_the_architectures_are_named(
+def test_mismatched_tensors_are_named(
     changes: dict[str, torch.Tensor | None], message: str, tmp_path: Path
 ) -> None:
-    model = saved(tmp_path)
-    change(tmp_path, **changes)
+    model = save_model(tmp_path)
+    edit_weights(tmp_path, **changes)
     with pytest.raises(DataError, match=message):
         load_params(tmp_path, architecture_of(model), "float32")
 
@@ -205,8 +207,8 @@ def test_tensors_that_are_not_the_architectures_are_named(
     ],
     ids=["truncated length", "truncated header", "truncated data", "garbage", "empty"],
 )
-def test_a_damaged_file_is_named(damage: object, tmp_path: Path) -> None:
-    model = saved(tmp_path)
+def test_damaged_file_is_named(damage: object, tmp_path: Path) -> None:
+    model = save_model(tmp_path)
     path = tmp_path / "model.safetensors"
     assert callable(damage)
     path.write_bytes(damage(path.read_bytes()))
@@ -215,7 +217,7 @@ def test_a_damaged_file_is_named(damage: object, tmp_path: Path) -> None:
     assert caught.value.exit_code == 3
 
 
-def test_a_missing_shard_is_named(tmp_path: Path) -> None:
+def test_missing_shard_is_named(tmp_path: Path) -> None:
     model = tiny_model("qwen3")
     model.save_pretrained(tmp_path, max_shard_size="20KB")
     next(tmp_path.glob("model-00002-of-*")).unlink()
@@ -224,13 +226,13 @@ def test_a_missing_shard_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"weight_map": 3}', '{"weight_map": {"a": "../b"}}'])
-def test_an_index_that_cannot_be_trusted_is_refused(text: str, tmp_path: Path) -> None:
+def test_invalid_index_is_rejected(text: str, tmp_path: Path) -> None:
     (tmp_path / "model.safetensors.index.json").write_text(text)
     with pytest.raises(DataError, match=r"model\.safetensors\.index\.json in .* is damaged"):
         load_params(tmp_path, architecture_from_config(CONFIGS["llama"].to_dict()), "float32")
 
 
-def test_a_directory_without_weights_says_what_it_has(tmp_path: Path) -> None:
+def test_missing_weights_are_explained(tmp_path: Path) -> None:
     architecture = architecture_from_config(CONFIGS["llama"].to_dict())
     with pytest.raises(DataError, match="weights: random"):
         load_params(tmp_path, architecture, "float32")

@@ -1,4 +1,4 @@
-"""What `doctor --determinism` makes of two runs: equal to the last bit, or by how much not."""
+"""How `doctor --determinism` compares two runs: bit-equal, or by how much they differ."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +15,7 @@ from tunix_rt.engines.parity.types import DeterminismReport, ParityRun, Repeated
 from tunix_rt.engines.types import Platform
 
 
-def finished(directory: Path, *losses: float, weight: float = 1.0) -> FinishedRun:
+def make_run(directory: Path, *losses: float, weight: float = 1.0) -> FinishedRun:
     directory.mkdir()
     save_file({"up": np.full((2, 3), weight, np.float32)}, directory / "model.safetensors")
     hashes = tuple(str(step) for step in range(len(losses)))
@@ -35,38 +35,41 @@ def report(*repeats: RepeatedRun) -> DeterminismReport:
     )
 
 
-def repeated(tmp_path: Path, platform: Platform, **second: Any) -> RepeatedRun:
-    first = finished(tmp_path / f"{platform}-1", 3.0, 2.0, 1.0)
+def repeat_run(tmp_path: Path, platform: Platform, **second: Any) -> RepeatedRun:
+    first = make_run(tmp_path / f"{platform}-1", 3.0, 2.0, 1.0)
     losses = second.pop("losses", (3.0, 2.0, 1.0))
-    return compare_runs(platform, first, finished(tmp_path / f"{platform}-2", *losses, **second))
+    return compare_runs(platform, first, make_run(tmp_path / f"{platform}-2", *losses, **second))
 
 
-def test_two_equal_runs_are_equal_to_the_last_bit(tmp_path: Path) -> None:
-    one = repeated(tmp_path, "cpu")
-    assert one.is_bit_equal
-    assert (one.num_equal_steps, one.max_loss_difference, one.max_weight_difference) == (3, 0, 0)
-    assert report(one).passed
+def test_equal_runs_are_bit_equal(tmp_path: Path) -> None:
+    comparison = repeat_run(tmp_path, "cpu")
+    assert comparison.is_bit_equal
+    assert comparison.num_equal_steps == 3
+    assert (comparison.max_loss_difference, comparison.max_weight_difference) == (0, 0)
+    assert report(comparison).passed
 
 
-def test_the_first_step_that_differs_and_the_largest_differences_are_found(tmp_path: Path) -> None:
-    one = repeated(tmp_path, "cpu", losses=(3.0, 2.25, 1.5), weight=1.125)
-    assert not one.is_bit_equal
-    assert (one.num_equal_steps, one.max_loss_difference) == (1, 0.5)
-    assert (one.max_weight_difference, one.max_weight_difference_tensor) == (0.125, "up")
+def test_largest_differences_are_located(tmp_path: Path) -> None:
+    comparison = repeat_run(tmp_path, "cpu", losses=(3.0, 2.25, 1.5), weight=1.125)
+    assert not comparison.is_bit_equal
+    assert (comparison.num_equal_steps, comparison.max_loss_difference) == (1, 0.5)
+    assert (comparison.max_weight_difference, comparison.max_weight_difference_tensor) == (0.125, "up")
 
 
-def test_weights_that_differ_behind_equal_losses_are_not_equal(tmp_path: Path) -> None:
-    assert not repeated(tmp_path, "cpu", weight=1.0000001).is_bit_equal
+def test_equal_losses_are_not_sufficient(tmp_path: Path) -> None:
+    assert not repeat_run(tmp_path, "cpu", weight=1.0000001).is_bit_equal
 
 
-def test_a_cpu_that_differs_fails_and_a_gpu_that_differs_is_only_measured(tmp_path: Path) -> None:
-    same, gpu = repeated(tmp_path, "cpu"), repeated(tmp_path, "gpu", weight=1.5)
-    assert report(same, gpu).passed
+def test_only_cpu_differences_fail(tmp_path: Path) -> None:
+    equal_cpu, gpu = repeat_run(tmp_path, "cpu"), repeat_run(tmp_path, "gpu", weight=1.5)
+    assert report(equal_cpu, gpu).passed
     assert not report(gpu.model_copy(update={"platform": "cpu"})).passed
-    assert [one["is_bit_equal"] for one in report(same, gpu).to_json()["repeats"]] == [True, False]
+    repeats = report(equal_cpu, gpu).to_json()["repeats"]
+    assert [repeat["is_bit_equal"] for repeat in repeats] == [True, False]
 
 
-def test_bfloat16_weights_are_compared_without_a_library_that_knows_them(tmp_path: Path) -> None:
+def test_bfloat16_weights_are_compared(tmp_path: Path) -> None:
+    """numpy has no bfloat16, so the test writes the bytes of the files itself."""
     for name, value in (("a", 1.0), ("b", 1.25)):
         (tmp_path / name).mkdir()
         upper_halves = (np.full(4, value, np.float32).view(np.uint32) >> 16).astype("<u2")
@@ -78,13 +81,13 @@ def test_bfloat16_weights_are_compared_without_a_library_that_knows_them(tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "message"),
     [
         (["tiny.yaml"], "--determinism tiny.yaml"),
         (["--determinism", "--parity", "tiny.yaml"], "cannot be combined"),
     ],
 )
-def test_flags_that_do_not_belong_together_are_refused(arguments: list[str], words: str) -> None:
+def test_incompatible_flags_are_rejected(arguments: list[str], message: str) -> None:
     done = run_here("doctor", *arguments)
     assert done.returncode == 2
-    assert words in done.stderr
+    assert message in done.stderr

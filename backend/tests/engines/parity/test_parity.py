@@ -1,4 +1,4 @@
-"""What a parity compares: the recipe it changes, the errors of its children, the weights it reads."""
+"""Parity checks: the recipe overrides, the errors of child processes, and the comparison of weights."""
 
 from pathlib import Path
 
@@ -31,7 +31,7 @@ def recipe_path(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_parity_recipe_leaves_nothing_to_chance_and_says_every_change(recipe_path: Path) -> None:
+def test_parity_recipe_records_overrides(recipe_path: Path) -> None:
     resolved = load_short_recipe(ComparisonRequest(recipe_path), across_engines=True)
     training = resolved.recipe.training
     assert (training.mode, training.num_steps, training.warmup_steps) == ("lora", 20, 20)
@@ -57,26 +57,26 @@ def test_a_parity_recipe_leaves_nothing_to_chance_and_says_every_change(recipe_p
 
 
 @pytest.mark.parametrize("path", sorted(CONFIGS.glob("*.yaml")), ids=lambda path: path.stem)
-def test_every_shipped_recipe_can_be_compared(path: Path) -> None:
+def test_shipped_recipe_can_be_compared(path: Path) -> None:
     resolved = load_short_recipe(ComparisonRequest(path, "demo-v1", num_steps=3), across_engines=True)
     assert resolved.recipe.training.num_steps == 3
     assert resolved.recipe.data.dataset == "demo-v1"
 
 
-def test_a_key_that_parity_decides_cannot_be_set_otherwise(recipe_path: Path) -> None:
+def test_parity_key_cannot_be_overridden(recipe_path: Path) -> None:
     request = ComparisonRequest(recipe_path, sets=("training.precision.compute=bfloat16",))
     with pytest.raises(InvalidInputError, match=r"training.precision.compute is given twice"):
         load_short_recipe(request, across_engines=True)
 
 
-def test_the_error_of_a_child_keeps_its_kind_and_its_words() -> None:
-    said = 'compiling\n{"detail": "It needs 9 GiB.", "next_step": "Lower it.", "code": "does-not-fit"}\n'
-    error = child_error("Training", 5, said)
+def test_child_error_keeps_type_and_message() -> None:
+    stderr = 'compiling\n{"detail": "It needs 9 GiB.", "next_step": "Lower it.", "code": "does-not-fit"}\n'
+    error = child_error("Training", 5, stderr)
     assert type(error) is DoesNotFitError
     assert str(error) == "Training failed: It needs 9 GiB. Lower it."
 
 
-def test_a_child_that_crashes_leaves_its_last_words() -> None:
+def test_crashed_child_error_includes_stderr() -> None:
     error = child_error("Training", -9, "Traceback\nKeyError: 'loss'")
     assert type(error) is TunixRTError
     assert "KeyError: 'loss'" in error.detail
@@ -89,14 +89,14 @@ def write_weights(directory: Path, **tensors: float) -> Path:
     return directory
 
 
-def test_the_largest_difference_of_any_weight_is_found(tmp_path: Path) -> None:
+def test_largest_weight_difference_is_found(tmp_path: Path) -> None:
     first = write_weights(tmp_path / "a", up=1.0, down=2.0)
     second = write_weights(tmp_path / "b", up=1.25, down=2.0)
     difference = compare_weights(first, second)
     assert (difference.largest, difference.tensor, difference.num_weights) == (0.25, "up", 12)
 
 
-def test_weights_of_other_names_are_no_weights_to_compare(tmp_path: Path) -> None:
+def test_different_tensor_names_are_rejected(tmp_path: Path) -> None:
     first, second = write_weights(tmp_path / "a", up=1.0), write_weights(tmp_path / "b", gate=1.0)
     with pytest.raises(DataError, match="different tensors: gate, up"):
         compare_weights(first, second)
@@ -108,9 +108,7 @@ def finished_run(engine: str, model: Path, *losses: float, batch_hash: str = "")
     return FinishedRun(record, "demo-v1", "abc", model)
 
 
-def test_a_certificate_names_the_step_and_the_tensor_that_differ_most(
-    tmp_path: Path, recipe_path: Path
-) -> None:
+def test_certificate_locates_largest_differences(tmp_path: Path, recipe_path: Path) -> None:
     resolved = load_short_recipe(ComparisonRequest(recipe_path), across_engines=True)
     first = finished_run("jax", write_weights(tmp_path / "a", up=1.0, down=2.0), 3.0, 2.0, 1.0)
     second = finished_run("torch", write_weights(tmp_path / "b", up=1.0, down=2.5), 3.0, 2.25, 1.125)
@@ -130,7 +128,7 @@ def test_a_certificate_names_the_step_and_the_tensor_that_differ_most(
         ("same", 0.0, 1.1e-3, False),
     ],
 )
-def test_bounds_are_kept_or_not(
+def test_certificate_enforces_bounds(
     tmp_path: Path, recipe_path: Path, batch_hash: str, loss: float, weight: float, passed: bool
 ) -> None:
     resolved = load_short_recipe(ComparisonRequest(recipe_path), across_engines=True)

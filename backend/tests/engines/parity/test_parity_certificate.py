@@ -1,4 +1,4 @@
-"""`tunix-rt doctor --parity`: both engines train a recipe in children; a certificate says how they differ."""
+"""`tunix-rt doctor --parity`: both engines train a recipe, and a certificate reports how they differ."""
 
 import json
 import subprocess
@@ -18,7 +18,7 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
 
 # Slow: 20 steps of each engine in child processes; test_parity_steps.py compares the engines step by step.
 @pytest.mark.slow
-def test_a_certificate_of_a_lora_recipe_is_printed_and_kept(workshop: Workshop) -> None:
+def test_lora_certificate_is_printed_and_stored(workshop: Workshop) -> None:
     changes = ("--set", "training.mode=lora", "--set", "training.schedule=cosine")
     done = subprocess.run(
         [*PROGRAM, "doctor", "--parity", str(workshop.recipe), *changes, "--json"],
@@ -44,7 +44,7 @@ def test_a_certificate_of_a_lora_recipe_is_printed_and_kept(workshop: Workshop) 
     assert "eval.every_steps" in {override.key for override in certificate.overrides}
 
 
-def test_a_dataset_that_does_not_exist_is_refused_at_once(workshop: Workshop) -> None:
+def test_unknown_dataset_is_rejected(workshop: Workshop) -> None:
     done = run_here(
         "doctor", "--parity", workshop.recipe, "--dataset", "nothing-v1", settings=workshop.settings
     )

@@ -1,4 +1,4 @@
-"""Where models come from, and what is said when they cannot be had."""
+"""Resolving models from every source, and the errors for models that cannot be used."""
 
 import json
 import subprocess
@@ -18,13 +18,13 @@ COMMIT = "0123456789" * 4
 HANDLE = "google/gemma/transformers/2b"
 
 
-def random(name: str, **more: str) -> ModelSection:
-    return ModelSection(name=name, weights="random", **more)
+def random_section(name: str, **keys: str) -> ModelSection:
+    return ModelSection(name=name, weights="random", **keys)
 
 
 @pytest.fixture
 def hub_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """An empty local cache of the hub, which cannot be reached."""
+    """An empty local cache of an unreachable hub."""
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     return tmp_path
@@ -44,23 +44,23 @@ def cache_model(hub_cache: Path, hub_id: str) -> Path:
 
 
 @pytest.mark.parametrize("name", shipped_model_names())
-def test_a_built_in_model_knows_the_tokens_of_its_tokenizer(name: str) -> None:
-    source = resolve_model(random(name))
-    tokenizer = load_tokenizer(tokenizer_source(random(name), source))
+def test_built_in_model_matches_tokenizer(name: str) -> None:
+    source = resolve_model(random_section(name))
+    tokenizer = load_tokenizer(tokenizer_source(random_section(name), source))
     assert source.architecture.vocab_size == tokenizer.vocab_size
     assert source.config["eos_token_id"] == tokenizer.token_id("<eos>")
     assert source.directory is None
 
 
-def test_the_built_in_models_are_small_and_cover_every_family() -> None:
-    architectures = [resolve_model(random(name)).architecture for name in shipped_model_names()]
+def test_built_in_models_cover_every_family() -> None:
+    architectures = [resolve_model(random_section(name)).architecture for name in shipped_model_names()]
     assert {architecture.family for architecture in architectures} == {
         "gemma", "gemma2", "gemma3", "llama", "qwen3",
     }  # fmt: skip
     assert max(architecture.num_parameters for architecture in architectures) < 600_000
 
 
-def test_a_built_in_model_has_no_pretrained_weights() -> None:
+def test_built_in_model_requires_random_weights() -> None:
     with pytest.raises(InvalidInputError, match=r"tiny-gemma .*model\.weights: random"):
         resolve_model(ModelSection(name="tiny-gemma"))
 
@@ -68,7 +68,7 @@ def test_a_built_in_model_has_no_pretrained_weights() -> None:
 @pytest.mark.parametrize(
     ("hub_id", "num_parameters"),
     [
-        # As published by their makers, tied embeddings counted once.
+        # Published parameter counts, with tied embeddings counted once.
         ("google/gemma-2b", 2_506_172_416),
         ("google/gemma-2-2b-it", 2_614_341_888),
         ("google/gemma-3-270m", 268_098_176),
@@ -83,28 +83,26 @@ def test_a_built_in_model_has_no_pretrained_weights() -> None:
         ("Qwen/Qwen3-4B", 4_022_468_096),
     ],
 )
-def test_a_known_model_is_planned_without_a_network(
-    hub_cache: Path, hub_id: str, num_parameters: int
-) -> None:
+def test_known_model_resolves_offline(hub_cache: Path, hub_id: str, num_parameters: int) -> None:
     source = resolve_model(ModelSection(name=hub_id), needs_weights=False)
     assert source.architecture.num_parameters == num_parameters
     assert source.directory is None
 
 
-def test_random_weights_of_a_known_model_need_no_files_but_a_tokenizer(hub_cache: Path) -> None:
-    section = random("google/gemma-2b")
+def test_random_weights_need_only_tokenizer(hub_cache: Path) -> None:
+    section = random_section("google/gemma-2b")
     source = resolve_model(section)
     with pytest.raises(InvalidInputError, match="not in the local cache"):
         tokenizer_source(section, source)
-    assert tokenizer_source(random("google/gemma-2b", tokenizer="tiny"), source) == "tiny"
+    assert tokenizer_source(random_section("google/gemma-2b", tokenizer="tiny"), source) == "tiny"
 
 
-def test_pretrained_weights_of_a_known_model_are_asked_of_the_hub(hub_cache: Path) -> None:
+def test_uncached_pretrained_weights_are_rejected(hub_cache: Path) -> None:
     with pytest.raises(InvalidInputError, match=r"google/gemma-2b is not in the local cache"):
         resolve_model(ModelSection(name="google/gemma-2b"))
 
 
-def test_a_directory_is_a_model_with_its_own_tokenizer(tmp_path: Path) -> None:
+def test_directory_resolves_as_model(tmp_path: Path) -> None:
     section = ModelSection(name=str(write_model(tmp_path)))
     source = resolve_model(section)
     assert source.architecture.family == "llama"
@@ -112,7 +110,7 @@ def test_a_directory_is_a_model_with_its_own_tokenizer(tmp_path: Path) -> None:
     assert tokenizer_source(section, source) == str(tmp_path)
 
 
-def test_a_model_in_the_hubs_cache_says_which_commit_it_is(hub_cache: Path) -> None:
+def test_cached_hub_model_records_commit(hub_cache: Path) -> None:
     snapshot = cache_model(hub_cache, "someone/some-model")
     section = ModelSection(name="someone/some-model")
     for source in (resolve_model(section), resolve_model(section, online=False)):
@@ -121,9 +119,7 @@ def test_a_model_in_the_hubs_cache_says_which_commit_it_is(hub_cache: Path) -> N
     assert load_tokenizer(tokenizer_source(section, source)).vocab_size > 0
 
 
-def test_a_kaggle_model_is_taken_from_its_cache_when_complete(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_incomplete_kaggle_download_is_ignored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("KAGGLEHUB_CACHE", str(tmp_path))
     variation = tmp_path / "models" / HANDLE
     for version in ("9", "10", "11"):
@@ -138,7 +134,7 @@ def test_a_kaggle_model_is_taken_from_its_cache_when_complete(
         resolve_model(ModelSection(name=f"kaggle:{HANDLE}/11"), online=False)
 
 
-def test_without_kagglehub_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_missing_kagglehub_names_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("KAGGLEHUB_CACHE", str(tmp_path))
     monkeypatch.setitem(sys.modules, "kagglehub", None)
     with pytest.raises(MissingExtraError, match=r"tunix-rt\[kaggle\]"):
@@ -154,29 +150,27 @@ def test_without_kagglehub_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, t
         ("google/gemma/flax/2b", r"flax files.*kaggle:google/gemma/transformers"),
     ],
 )
-def test_a_kaggle_handle_that_cannot_serve_is_refused(handle: str, message: str) -> None:
+def test_invalid_kaggle_handle_is_rejected(handle: str, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         resolve_model(ModelSection(name=f"kaggle:{handle}"))
 
 
 @pytest.mark.parametrize("name", ["tiny-gema", "tiny gemma", "/no/such/directory", "a/b/c", "../x"])
-def test_an_unknown_name_gets_a_suggestion(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)  # whatever lies beside the checkout
+def test_unknown_name_suggests_nearest(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # independent of the files in the working directory
     with pytest.raises(NotFoundError, match="tiny-gemma"):
         resolve_model(ModelSection(name=name))
 
 
-def test_a_misspelt_hub_id_gets_a_suggestion(hub_cache: Path) -> None:
+def test_misspelled_hub_id_suggests_nearest(hub_cache: Path) -> None:
     with pytest.raises(InvalidInputError, match=r"google/gema-2-2b-it is not .* 'google/gemma-2-2b-it'"):
         resolve_model(ModelSection(name="google/gema-2-2b-it"))
 
 
 @pytest.mark.parametrize("name", ["tiny-gemma", f"kaggle:{HANDLE}", "."])
-def test_a_revision_that_cannot_be_honoured_is_refused(name: str) -> None:
+def test_unsupported_revision_is_rejected(name: str) -> None:
     with pytest.raises(InvalidInputError, match=r"Remove model\.revision"):
-        resolve_model(random(name, revision="main"))
+        resolve_model(random_section(name, revision="main"))
 
 
 @pytest.mark.parametrize(
@@ -189,14 +183,14 @@ def test_a_revision_that_cannot_be_honoured_is_refused(name: str) -> None:
         ('{"model_type": "llama"}', "num_attention_heads"),
     ],
 )
-def test_a_config_that_cannot_serve_is_explained(text: str | None, message: str, tmp_path: Path) -> None:
+def test_invalid_config_is_explained(text: str | None, message: str, tmp_path: Path) -> None:
     if text is not None:
         (tmp_path / "config.json").write_text(text)
     with pytest.raises(InvalidInputError, match=message):
         resolve_model(ModelSection(name=str(tmp_path)))
 
 
-def test_finding_a_model_imports_no_accelerator_library() -> None:
+def test_resolve_model_imports_no_accelerator() -> None:
     code = """
 import sys
 from tunix_rt.recipes.types import ModelSection
@@ -208,6 +202,6 @@ print({"jax", "torch", "transformers", "huggingface_hub"} & set(sys.modules))
     assert done.stdout.strip() == "set()"
 
 
-def test_known_ids_are_hub_ids_of_supported_models() -> None:
+def test_known_ids_are_supported() -> None:
     for hub_id in known_model_configs():
         assert resolve_model(ModelSection(name=hub_id), needs_weights=False).name == hub_id

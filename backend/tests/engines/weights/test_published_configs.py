@@ -1,4 +1,4 @@
-"""A config.json means to us what it means to transformers, whatever its style and whatever it leaves out."""
+"""The architecture read from a config.json equals that of transformers, for every style and omitted key."""
 
 from typing import Any
 
@@ -24,13 +24,13 @@ SPARSE: dict[str, dict[str, Any]] = {
     "gemma2 without soft caps": {
         "model_type": "gemma2", **SIZES, "attn_logit_softcapping": None, "final_logit_softcapping": None,
     },
-    "gemma3 as the first on the hub": {
+    "gemma3 as first published": {
         "model_type": "gemma3_text", "hidden_size": 2560, "intermediate_size": 10240, "num_hidden_layers": 34,
         "rope_scaling": LINEAR, "sliding_window": 1024,
     },
     "gemma3 with another pattern": {"model_type": "gemma3_text", **SIZES, "sliding_window_pattern": 3},
     "llama": {"model_type": "llama", **SIZES, "rope_theta": 250_000.0, "rms_norm_eps": 1e-5},
-    "llama with an old scaling": {
+    "llama with legacy scaling": {
         "model_type": "llama", **SIZES, "rope_scaling": {"type": "linear", "factor": 2.0},
     },
     "qwen3": {"model_type": "qwen3", **SIZES, "rope_theta": 1_000_000, "tie_word_embeddings": True},
@@ -43,14 +43,14 @@ SHIPPED = {name: shipped_model_config(name) for name in shipped_model_names()}
 
 
 @pytest.mark.parametrize("name", [*SPARSE, *SHIPPED, *known_model_configs()])
-def test_transformers_reads_the_same_architecture(name: str) -> None:
+def test_architecture_matches_transformers(name: str) -> None:
     config = (SPARSE | SHIPPED | known_model_configs())[name]
-    filled_in = AutoConfig.for_model(**config).to_dict()
-    assert architecture_from_config(config) == architecture_from_config(filled_in)
+    completed = AutoConfig.for_model(**config).to_dict()
+    assert architecture_from_config(config) == architecture_from_config(completed)
 
 
-def test_a_gemma_3_that_sees_images_is_read_as_its_text_model() -> None:
-    text = SPARSE["gemma3 as the first on the hub"]
+def test_multimodal_gemma3_resolves_to_text() -> None:
+    text = SPARSE["gemma3 as first published"]
     assert architecture_from_config(
         {"model_type": "gemma3", "text_config": text}
     ) == architecture_from_config(text)

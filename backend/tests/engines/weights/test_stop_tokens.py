@@ -1,4 +1,4 @@
-"""Where completions end."""
+"""The stop tokens of generation."""
 
 import json
 from pathlib import Path
@@ -13,34 +13,34 @@ from tunix_rt.engines.weights.architecture import architecture_from_config
 from tunix_rt.engines.weights.sources import ModelSource, stop_token_ids
 
 
-def a_source(directory: Path | None, **config: Any) -> ModelSource:
-    whole = TINY_GEMMA2 | config
-    return ModelSource("tiny", architecture_from_config(whole), whole, directory, revision=None)
+def make_source(directory: Path | None, **config: Any) -> ModelSource:
+    full_config = TINY_GEMMA2 | config
+    return ModelSource("tiny", architecture_from_config(full_config), full_config, directory, revision=None)
 
 
-def test_a_turn_ends_where_training_teaches_it_to_and_at_the_end_of_the_tokenizer() -> None:
+def test_turn_end_and_eos_stop() -> None:
     encoder = an_encoder("gemma")
     ends = {encoder.tokenizer.token_id("<end_of_turn>"), encoder.tokenizer.token_id("<eos>")}
-    assert stop_token_ids(a_source(None), encoder) == ends
+    assert stop_token_ids(make_source(None), encoder) == ends
 
 
-def test_a_template_without_an_end_of_turn_leaves_the_end_of_the_tokenizer() -> None:
+def test_template_without_turn_end_uses_eos() -> None:
     encoder = an_encoder("{% for m in messages %}{{ m.content }}\n{% endfor %}")
     assert encoder.end_of_turn_id is None
-    assert stop_token_ids(a_source(None), encoder) == {encoder.tokenizer.token_id("<eos>")}
+    assert stop_token_ids(make_source(None), encoder) == {encoder.tokenizer.token_id("<eos>")}
 
 
 @pytest.mark.parametrize("ends", [90, [90, 91]])
-def test_the_model_may_name_more_ends_in_either_file(ends: int | list[int], tmp_path: Path) -> None:
+def test_model_configs_add_stop_tokens(ends: int | list[int], tmp_path: Path) -> None:
     encoder = an_encoder("gemma")
     (tmp_path / "generation_config.json").write_text(json.dumps({"eos_token_id": ends}), encoding="utf-8")
-    more = stop_token_ids(a_source(tmp_path, eos_token_id=92), encoder) - stop_token_ids(
-        a_source(None), encoder
+    added = stop_token_ids(make_source(tmp_path, eos_token_id=92), encoder) - stop_token_ids(
+        make_source(None), encoder
     )
-    assert more == {92, *(ends if isinstance(ends, list) else [ends])}
+    assert added == {92, *(ends if isinstance(ends, list) else [ends])}
 
 
-def test_a_damaged_generation_config_is_named(tmp_path: Path) -> None:
+def test_damaged_generation_config_is_named(tmp_path: Path) -> None:
     (tmp_path / "generation_config.json").write_text("{", encoding="utf-8")
     with pytest.raises(InvalidInputError, match=r"generation_config\.json cannot be read"):
-        stop_token_ids(a_source(tmp_path), an_encoder())
+        stop_token_ids(make_source(tmp_path), an_encoder())

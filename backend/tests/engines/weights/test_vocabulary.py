@@ -1,4 +1,4 @@
-"""A tokenizer that does not belong to the model is refused before it trains nonsense."""
+"""A tokenizer that does not match the model is rejected before training."""
 
 import json
 import shutil
@@ -34,55 +34,53 @@ def architecture(vocab_size: int = 1024) -> Architecture:
     return replace(source.architecture, vocab_size=vocab_size)
 
 
-def tiny_with(token: AddedToken) -> Tokenizer:
+def tiny_tokenizer_with(token: AddedToken) -> Tokenizer:
     tiny = load_tokenizer("tiny")
     fast = FastTokenizer.from_str(tiny.fast.to_str())
     fast.add_tokens([token])
     return Tokenizer("tiny-and-more", fast, tiny.named_tokens, tiny.chat_template)
 
 
-def test_the_models_own_tokenizer_is_accepted() -> None:
-    check_vocabulary(load_tokenizer("tiny"), architecture())
+@pytest.mark.parametrize("vocab_size", [1024, 1088])
+def test_fitting_tokenizer_is_accepted(vocab_size: int) -> None:
+    """The embedding may have more rows than the tokenizer has tokens."""
+    check_vocabulary(load_tokenizer("tiny"), architecture(vocab_size))
 
 
-def test_a_model_may_have_more_rows_than_the_tokenizer_has_tokens() -> None:
-    check_vocabulary(load_tokenizer("tiny"), architecture(1088))
-
-
-def test_a_tokenizer_with_more_text_tokens_than_the_model_is_refused() -> None:
+def test_excess_text_tokens_are_rejected() -> None:
     with pytest.raises(DataError, match=r"tiny is not .* it has 24 tokens beyond the 1000 .* \(1000\)"):
         check_vocabulary(load_tokenizer("tiny"), architecture(1000))
     with pytest.raises(DataError, match=r"'<word>' \(1024\)"):
-        check_vocabulary(tiny_with(AddedToken("<word>", special=False)), architecture())
+        check_vocabulary(tiny_tokenizer_with(AddedToken("<word>", special=False)), architecture())
 
 
-def test_a_control_token_beyond_the_model_is_refused_only_where_it_is_used() -> None:
-    tokenizer = tiny_with(AddedToken("<image_soft_token>", special=True))
+def test_used_excess_control_token_is_rejected() -> None:
+    tokenizer = tiny_tokenizer_with(AddedToken("<image_soft_token>", special=True))
     check_vocabulary(tokenizer, architecture())
-    usual, writes_it = (
+    plain, writes_token = (
         TraceEncoder(tokenizer, ChatTemplate("test", source, {}))
         for source in ("{{ messages[0].content }}", "<image_soft_token>{{ messages[0].content }}")
     )
-    assert list(require_known_ids(usual.encode([make_trace()]), tokenizer, architecture()))
+    assert list(require_known_ids(plain.encode([make_trace()]), tokenizer, architecture()))
     with pytest.raises(DataError, match=r"'<image_soft_token>' \(1024\).* up to 1023"):
-        list(require_known_ids(writes_it.encode([make_trace()]), tokenizer, architecture()))
+        list(require_known_ids(writes_token.encode([make_trace()]), tokenizer, architecture()))
 
 
-def test_a_padding_token_beyond_the_model_is_refused() -> None:
-    more = tiny_with(AddedToken("<padding>", special=True))
+def test_excess_padding_token_is_rejected() -> None:
+    more = tiny_tokenizer_with(AddedToken("<padding>", special=True))
     tokenizer = Tokenizer("padded", more.fast, {"pad_token": "<padding>"}, None)
     with pytest.raises(DataError, match=r"'<padding>' \(1024\)"):
         check_vocabulary(tokenizer, architecture())
 
 
-def test_another_tokenizer_than_the_weights_were_trained_with_is_refused() -> None:
+def test_mismatched_tokenizer_is_rejected() -> None:
     tiny = load_tokenizer("tiny")
-    check_same_tokens(tiny_with(AddedToken("<new>", special=True)), tiny)
+    check_same_tokens(tiny_tokenizer_with(AddedToken("<new>", special=True)), tiny)
     with pytest.raises(DataError, match=r"test is not the model's: \d+ ids stand for other texts"):
         check_same_tokens(a_tokenizer(), tiny)
 
 
-def test_a_run_with_another_tokenizer_than_the_weights_is_refused_before_it_starts(tmp_path: Path) -> None:
+def test_prepare_rejects_mismatched_tokenizer(tmp_path: Path) -> None:
     model, other = tmp_path / "model", tmp_path / "other"
     shutil.copytree(shipped_tokenizer_dir("tiny"), model)
     (model / "config.json").write_text(json.dumps(shipped_model_config("tiny-llama")))
