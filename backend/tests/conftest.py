@@ -1,8 +1,9 @@
-"""Fixtures: a store on each database, builders, golden files."""
+"""Shared fixtures: an empty store on each database, an HTTP client, golden files, a training workspace."""
 
 import gc
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,20 +22,20 @@ from tunix_rt.base.settings import Settings
 
 GOLDEN = Path(__file__).parent / "golden"
 
-# Tests run a compiled step a few times: compiling it quickly counts, not its speed. Children inherit it.
-# Together these compile five times faster than XLA's defaults, most of it by the older emitters of fusions.
+# Tests run each compiled step only a few times, so compile time matters more than step time. With these flags
+# XLA compiles five times faster, mostly because of the older fusion emitters. Child processes inherit them.
 os.environ.setdefault(
     "XLA_FLAGS",
     "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
     " --xla_cpu_parallel_codegen_split_count=1",
 )
-# The TPU compiler is installed, and would otherwise look for a TPU first.
+# Otherwise JAX looks for a TPU first, because the TPU compiler is installed.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
-# As the torch engine sets it on a CPU: AMX is announced and forbidden in many containers.
+# The torch engine sets the same on a CPU: many containers report AMX but forbid its use.
 os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")
 
-# How long an example takes says nothing on a busy machine. The same tree gets the same verdict twice;
-# HYPOTHESIS_EXPLORE=1 looks for new examples, and what they show becomes an @example.
+# No deadline: timings are unreliable on a busy machine. Examples are deterministic; HYPOTHESIS_EXPLORE=1
+# searches for new ones. Record a failing example with @example.
 hypothesis.settings.register_profile(
     "tunix-rt",
     deadline=None,
@@ -44,9 +45,9 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("tunix-rt")
 
 
-COMPILED_PROGRAMS = "JAX_COMPILATION_CACHE_DIR"
-# The longest files start first, so that no worker ends alone with one of them.
-LONGEST_FIRST = (
+COMPILATION_CACHE = "JAX_COMPILATION_CACHE_DIR"
+# The slowest files start first, so that no worker is still busy with one when the others are done.
+SLOWEST_FIRST = (
     "test_kill_training.py",
     "test_demo.py",
     "test_fuzz_http.py",
@@ -58,34 +59,37 @@ LONGEST_FIRST = (
     "test_train_together.py",
     "test_distributed.py",
 )
-_made = pytest.StashKey[Path]()
+_cache_dir = pytest.StashKey[Path]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Workers and children share the programs that JAX has compiled in this session.
+    """Make Ctrl-C work, and share one JAX compilation cache between workers and child processes.
 
-    The variables are read when JAX is imported. The workers of pytest-xdist inherit them.
+    JAX reads the variables when it is imported. The workers of pytest-xdist inherit them.
     """
-    if COMPILED_PROGRAMS in os.environ:
+    # A shell without job control ignores SIGINT in background commands, and children inherit that.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if COMPILATION_CACHE in os.environ:
         return
-    config.stash[_made] = Path(tempfile.mkdtemp(prefix="tunix-rt-programs-"))
-    os.environ[COMPILED_PROGRAMS] = str(config.stash[_made])
+    config.stash[_cache_dir] = Path(tempfile.mkdtemp(prefix="tunix-rt-programs-"))
+    os.environ[COMPILATION_CACHE] = str(config.stash[_cache_dir])
     os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
     os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    if _made in config.stash:
-        shutil.rmtree(config.stash[_made], ignore_errors=True)
+    if _cache_dir in config.stash:
+        shutil.rmtree(config.stash[_cache_dir], ignore_errors=True)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    places = {name: place for place, name in enumerate(LONGEST_FIRST)}
-    items.sort(key=lambda item: places.get(item.path.name, len(places)))
+    positions = {name: position for position, name in enumerate(SLOWEST_FIRST)}
+    items.sort(key=lambda item: positions.get(item.path.name, len(positions)))
 
 
 def pytest_collection_finish() -> None:
-    """Look for garbage seldom, and not in what lives as long as the session: it took a tenth of the time."""
+    """Collect garbage rarely and exclude long-lived objects: collecting took 10 % of the time."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 20, 20)
@@ -107,24 +111,24 @@ def assert_golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 
 
 @pytest.fixture(autouse=True)
-def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test sees the home directory or the database of the person who runs it."""
+def _isolated_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hide the home directory and the database of the user who runs the tests."""
     monkeypatch.delenv("TUNIX_RT_DATABASE_URL", raising=False)
     monkeypatch.setenv("TUNIX_RT_HOME", str(tmp_path / "home"))
 
 
 @pytest.fixture(scope="session")
 def postgres_url() -> Iterator[str]:
-    """A real PostgreSQL server with a template that has the schema."""
+    """A real PostgreSQL server with a template database that has the schema."""
     with postgres_server() as url:
         with psycopg.connect(f"{url}/postgres", autocommit=True) as connection:
             connection.execute(f"CREATE DATABASE {TEMPLATE}")
         settings = Settings(home=Path("unused-home"), database_url=f"{url}/{TEMPLATE}")
-        _prepare(settings)
+        _create_schema(settings)
         yield url
 
 
-def _prepare(settings: Settings) -> None:
+def _create_schema(settings: Settings) -> None:
     from tunix_rt.base.db.engine import open_engine
     from tunix_rt.base.db.migrate import ensure_schema
 
@@ -136,7 +140,7 @@ def _prepare(settings: Settings) -> None:
 @pytest.fixture(scope="session")
 def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("template") / "tunix_rt.db"
-    _prepare(Settings(home=path.parent, database_url=f"sqlite:///{path}"))
+    _create_schema(Settings(home=path.parent, database_url=f"sqlite:///{path}"))
     return path
 
 
@@ -169,8 +173,8 @@ def store(settings: Settings) -> Iterator[Home]:
 @pytest.fixture
 def client(store: Home) -> Iterator[TestClient]:
     """HTTP to an app over an empty store, once per database."""
-    with TestClient(make_app(store)) as started:
-        yield started
+    with TestClient(make_app(store)) as test_client:
+        yield test_client
 
 
 workshop = workshop_fixture("jax")

@@ -1,4 +1,4 @@
-"""Whatever goes wrong leaves the API in one shape: `{"detail", "next_step", "code"}`."""
+"""Every API error has the same body: `{"detail", "next_step", "code"}`."""
 
 import json
 from collections.abc import Iterator
@@ -32,32 +32,32 @@ def http(app: FastAPI) -> TestClient:
 
 
 def error_classes(kind: type[TunixRTError] = TunixRTError) -> list[type[TunixRTError]]:
-    return [kind, *(found for child in kind.__subclasses__() for found in error_classes(child))]
+    return [kind, *(subclass for child in kind.__subclasses__() for subclass in error_classes(child))]
 
 
 def with_meta(text: str) -> bytes:
-    """A trace whose meta is this text, however wrong."""
+    """Return a trace with this text as its `meta`, valid or not."""
     return json.dumps(body()).replace('"meta": {}', f'"meta": {text}').encode()
 
 
-def test_every_error_class_has_a_status_of_its_own() -> None:
-    ours = [kind for kind in error_classes() if kind.__module__ == "tunix_rt.base.errors"]
-    assert set(ours) == STATUS_OF.keys()
+def test_every_error_class_has_a_status() -> None:
+    base_classes = [kind for kind in error_classes() if kind.__module__ == "tunix_rt.base.errors"]
+    assert set(base_classes) == STATUS_OF.keys()
 
 
-def test_a_subclass_elsewhere_answers_like_its_parent() -> None:
+def test_subclasses_inherit_their_status() -> None:
     for kind in error_classes():
         error = kind.__new__(kind)
         assert status_of(error) in range(400, 600), kind
     assert status_of(MissingExtraError("Parquet", extra="parquet")) == 501
 
 
-def test_codes_are_stable_words_that_tell_errors_apart() -> None:
+def test_error_codes_are_unique() -> None:
     codes = {kind: kind.code for kind in STATUS_OF}
     assert len(set(codes.values())) == len(codes)
 
 
-def test_every_documented_error_has_the_one_shape(app: FastAPI) -> None:
+def test_documented_errors_share_one_schema(app: FastAPI) -> None:
     document = app.openapi()
     assert document["components"]["schemas"]["ErrorBody"]["properties"].keys() == ERROR_KEYS
     shapes = {
@@ -68,14 +68,14 @@ def test_every_documented_error_has_the_one_shape(app: FastAPI) -> None:
         if int(status) >= 400
     }
     assert len(shapes) > 50
-    # OpenAI's clients read errors in a shape of their own; ours is inside it.
-    kinds = {path: "OpenAIErrorBody" if path.startswith("/v1/") else "ErrorBody" for path, *_ in shapes}
+    # OpenAI clients expect their own error schema, which contains ours.
+    schemas = {path: "OpenAIErrorBody" if path.startswith("/v1/") else "ErrorBody" for path, *_ in shapes}
     assert all(
-        shape == {"$ref": f"#/components/schemas/{kinds[path]}"} for (path, *_), shape in shapes.items()
+        shape == {"$ref": f"#/components/schemas/{schemas[path]}"} for (path, *_), shape in shapes.items()
     )
 
 
-def test_every_route_documents_what_any_request_may_meet(app: FastAPI) -> None:
+def test_every_route_documents_common_errors(app: FastAPI) -> None:
     for path, operations in app.openapi()["paths"].items():
         for method, operation in operations.items():
             expected = set(map(str, ANY_REQUEST)) | ({"400"} if "requestBody" in operation else set())
@@ -85,12 +85,12 @@ def test_every_route_documents_what_any_request_may_meet(app: FastAPI) -> None:
 @pytest.mark.parametrize(
     "path", ["/nowhere", "/api", "/api/nothing", "/api/traces/a/b/c", "/../../etc/passwd"]
 )
-def test_an_unknown_path_is_not_found(http: TestClient, path: str) -> None:
+def test_unknown_path_answers_404(http: TestClient, path: str) -> None:
     assert error_of(http.get(path), 404)["code"] == "not-found"
 
 
 @pytest.mark.parametrize("method", ["PATCH", "PUT", "DELETE", "TRACE"])
-def test_a_method_that_a_route_lacks_is_not_allowed(http: TestClient, method: str) -> None:
+def test_unsupported_method_answers_405(http: TestClient, method: str) -> None:
     response = http.request(method, "/api/traces")
     assert error_of(response, 405)["code"] == "method-not-allowed"
     assert response.headers["allow"]
@@ -112,17 +112,17 @@ def test_a_method_that_a_route_lacks_is_not_allowed(http: TestClient, method: st
 @pytest.mark.parametrize(
     "path", ["/api/traces", "/api/traces/batch", "/api/traces/lint", "/api/datasets/build"]
 )
-def test_a_body_that_is_not_json_is_a_bad_request(http: TestClient, path: str, content: bytes) -> None:
+def test_malformed_json_answers_400(http: TestClient, path: str, content: bytes) -> None:
     error_of(http.post(path, content=content, headers=JSON), 400)
 
 
-def test_broken_json_is_answered_with_its_place(http: TestClient) -> None:
+def test_malformed_json_error_names_its_position(http: TestClient) -> None:
     error = error_of(http.post("/api/traces", content=b'{"a":', headers=JSON), 400)
     assert error["detail"] == "The body is not JSON: Expecting value at character 5."
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"", "Field required"),
         (b"null", "body"),
@@ -144,15 +144,13 @@ def test_broken_json_is_answered_with_its_place(http: TestClient) -> None:
         (json.dumps(body() | {"steps": [{"i": 1, "content": "a"}] * 2}).encode(), "ascending"),
     ],
 )
-def test_a_trace_that_cannot_be_is_refused_with_the_reason(
-    http: TestClient, content: bytes, said: str
-) -> None:
+def test_invalid_trace_answers_422_with_reason(http: TestClient, content: bytes, message: str) -> None:
     error = error_of(http.post("/api/traces", content=content, headers=JSON), 422)
-    assert said in error["detail"]
+    assert message in error["detail"]
     assert http.get("/api/traces").json()["pagination"]["total"] == 0
 
 
-def test_many_problems_are_counted_not_listed(http: TestClient) -> None:
+def test_many_problems_are_summarized(http: TestClient) -> None:
     unknown = {f"unknown_{n}": 1 for n in range(500)}
     error = error_of(http.post("/api/traces", json=body() | unknown), 422)
     assert error["detail"].endswith("and 495 more")
@@ -161,21 +159,21 @@ def test_many_problems_are_counted_not_listed(http: TestClient) -> None:
 @pytest.mark.parametrize(
     "content_type", ["text/plain", "application/xml", "application/x-www-form-urlencoded", ""]
 )
-def test_another_kind_of_body_is_refused(http: TestClient, content_type: str) -> None:
+def test_other_content_types_answer_422(http: TestClient, content_type: str) -> None:
     error_of(http.post("/api/traces", content=b"<a/>", headers={"content-type": content_type}), 422)
 
 
 @pytest.mark.parametrize("content_type", ["multipart/form-data", "multipart/form-data; boundary=x"])
-def test_a_broken_form_is_a_bad_request(http: TestClient, content_type: str) -> None:
+def test_malformed_form_answers_400(http: TestClient, content_type: str) -> None:
     headers = {"content-type": content_type}
     error = error_of(http.post("/api/datasets/ingest", content=b"no form", headers=headers), 400)
     assert "form" in error["detail"]
 
 
-def test_a_bug_is_answered_without_its_traceback(app: FastAPI) -> None:
+def test_internal_error_hides_its_traceback(app: FastAPI) -> None:
     @app.get("/bug")
     def bug() -> None:
-        raise RuntimeError("secret of the house")
+        raise RuntimeError("secret detail")
 
     response = TestClient(app, raise_server_exceptions=False).get("/bug")
     assert error_of(response, 500)["code"] == "internal"
@@ -183,7 +181,7 @@ def test_a_bug_is_answered_without_its_traceback(app: FastAPI) -> None:
 
 
 @pytest.mark.parametrize("kind", [kind for kind in STATUS_OF if kind is not MissingExtraError])
-def test_every_error_of_ours_is_answered_as_itself(app: FastAPI, kind: type[TunixRTError]) -> None:
+def test_domain_errors_keep_message_and_code(app: FastAPI, kind: type[TunixRTError]) -> None:
     @app.get("/broken")
     def broken() -> None:
         raise kind("what is wrong", next_step="what to do")

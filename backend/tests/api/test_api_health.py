@@ -1,4 +1,4 @@
-"""Health asks the database, and says why when it does not answer."""
+"""The health route queries the database and reports why it is unavailable."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -20,14 +20,14 @@ from tunix_rt.base.settings import Settings
 from tunix_rt.traces.store import TraceRepository
 
 
-def test_a_working_server_names_its_version_and_database(client: TestClient, store: Home) -> None:
+def test_health_reports_version_and_database(client: TestClient, store: Home) -> None:
     health = client.get("/api/health").json()
     assert health["database"] == store.database.dialect.name
     assert (health["status"], health["version"]) == ("healthy", __version__)
     assert 0 < health["database_latency_ms"] < 5_000
 
 
-def test_a_stopped_postgresql_server_answers_503(tmp_path: Path) -> None:
+def test_stopped_postgresql_answers_503(tmp_path: Path) -> None:
     with ExitStack() as server, ExitStack() as closing:
         url = server.enter_context(postgres_server())
         opened = open_home(Settings(home=tmp_path, database_url=f"{url}/postgres"))
@@ -45,7 +45,7 @@ def test_a_stopped_postgresql_server_answers_503(tmp_path: Path) -> None:
             assert "database" in error["detail"]
 
 
-def test_a_connection_that_postgresql_closed_is_replaced(postgres_url: str, tmp_path: Path) -> None:
+def test_closed_postgresql_connection_is_replaced(postgres_url: str, tmp_path: Path) -> None:
     opened = open_home(Settings(home=tmp_path, database_url=f"{postgres_url}/template_store"))
     http = TestClient(make_app(opened))
     assert http.get("/api/health").status_code == 200
@@ -58,7 +58,7 @@ def test_a_connection_that_postgresql_closed_is_replaced(postgres_url: str, tmp_
 
 
 @pytest.fixture
-def sqlite(tmp_path: Path) -> Iterator[Home]:
+def sqlite_store(tmp_path: Path) -> Iterator[Home]:
     opened = open_home(Settings(home=tmp_path / "home"))
     TraceRepository(opened.database).add_many([make_item(f"{n}?") for n in range(300)])
     yield opened
@@ -69,33 +69,33 @@ def overwrite(file: Path) -> None:
     file.write_bytes(os.urandom(file.stat().st_size))
 
 
-def put_a_directory(file: Path) -> None:
+def replace_with_directory(file: Path) -> None:
     file.unlink()
     file.mkdir()
 
 
-@pytest.mark.parametrize("damage", [Path.unlink, put_a_directory, lambda file: os.truncate(file, 0)])
-def test_a_deleted_sqlite_file_answers_503(sqlite: Home, damage: Callable[[Path], None]) -> None:
-    http = TestClient(make_app(sqlite))
+@pytest.mark.parametrize("damage", [Path.unlink, replace_with_directory, lambda file: os.truncate(file, 0)])
+def test_unusable_sqlite_file_answers_503(sqlite_store: Home, damage: Callable[[Path], None]) -> None:
+    http = TestClient(make_app(sqlite_store))
     assert http.get("/api/health").status_code == 200
-    damage(sqlite.settings.home_dir / "tunix_rt.db")
+    damage(sqlite_store.settings.home_dir / "tunix_rt.db")
     error = error_of(http.get("/api/health"), 503)
     assert "tunix_rt.db" in error["detail"]
 
 
-@pytest.mark.parametrize("damage", [overwrite, put_a_directory, lambda file: os.truncate(file, 5_000)])
-def test_a_damaged_sqlite_file_is_reported(sqlite: Home, damage: Callable[[Path], None]) -> None:
-    sqlite.close()
-    damage(sqlite.settings.home_dir / "tunix_rt.db")
+@pytest.mark.parametrize("damage", [overwrite, replace_with_directory, lambda file: os.truncate(file, 5_000)])
+def test_damaged_sqlite_file_fails_to_open(sqlite_store: Home, damage: Callable[[Path], None]) -> None:
+    sqlite_store.close()
+    damage(sqlite_store.settings.home_dir / "tunix_rt.db")
     with pytest.raises(StorageError, match="database"):
-        open_home(sqlite.settings)
+        open_home(sqlite_store.settings)
 
 
-def test_pages_that_are_damaged_are_not_a_bug_of_ours(sqlite: Home) -> None:
-    sqlite.close()
-    with (sqlite.settings.home_dir / "tunix_rt.db").open("r+b") as file:
+def test_damaged_sqlite_pages_answer_503(sqlite_store: Home) -> None:
+    sqlite_store.close()
+    with (sqlite_store.settings.home_dir / "tunix_rt.db").open("r+b") as file:
         file.seek(3 * 4096)
         file.write(b"\xff" * 10 * 4096)
-    http = TestClient(make_app(open_home(sqlite.settings)))
+    http = TestClient(make_app(open_home(sqlite_store.settings)))
     error = error_of(http.post("/api/traces", json=body()), 503)
     assert "malformed" in error["detail"]

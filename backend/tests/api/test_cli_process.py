@@ -1,4 +1,4 @@
-"""The program as the shell sees it: streams, exit codes, signals, pipes and what it leaves behind."""
+"""The command line as a subprocess: streams, exit codes, signals, pipes and files left behind."""
 
 import json
 import os
@@ -44,7 +44,19 @@ def store_apples(settings: Settings, count: int) -> None:
     store.close()
 
 
-def test_linting_a_file_prints_exactly_the_promised_shape(settings: Settings, file: Path) -> None:
+def run_code(code: str, settings: Settings | None = None) -> list[str]:
+    """Run Python code in a new interpreter and return the lines that it prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment(settings), capture_output=True, text=True, check=True
+    )
+    return done.stdout.splitlines()
+
+
+def top_level(modules: str) -> set[str]:
+    return {name.partition(".")[0] for name in modules.split()}
+
+
+def test_lint_json_has_the_documented_shape(settings: Settings, file: Path) -> None:
     done = run_program("traces", "lint", file, "--json", settings=settings)
     assert (done.returncode, done.stderr) == (0, "")
     wrong, right = (json.loads(line) for line in done.stdout.splitlines())
@@ -56,13 +68,13 @@ def test_linting_a_file_prints_exactly_the_promised_shape(settings: Settings, fi
     assert (right["score"], right["findings"]) == (100.0, [])
 
 
-def test_linting_a_file_needs_no_database_and_makes_no_home(tmp_path: Path, file: Path) -> None:
+def test_file_lint_needs_no_database_or_home(tmp_path: Path, file: Path) -> None:
     settings = Settings(home=tmp_path / "home", database_url="postgresql://nobody@127.0.0.1:1/nothing")
     assert run_program("traces", "lint", file, settings=settings).returncode == 0
     assert list(tmp_path.iterdir()) == [file]
 
 
-def test_linting_standard_input_reports_lines_that_hold_no_trace(settings: Settings) -> None:
+def test_stdin_lint_reports_invalid_lines(settings: Settings) -> None:
     done = run_here("traces", "lint", "-", "--json", settings=settings, stdin=f"{RIGHT}\nnonsense\n")
     assert done.returncode == 3
     good, bad = (json.loads(line) for line in done.stdout.splitlines())
@@ -72,12 +84,14 @@ def test_linting_standard_input_reports_lines_that_hold_no_trace(settings: Setti
 
 
 @pytest.mark.parametrize(("threshold", "exit_code"), [("never", 0), ("warning", 1), ("error", 1)])
-def test_a_failed_verdict_exits_1(settings: Settings, file: Path, threshold: str, exit_code: int) -> None:
+def test_lint_threshold_sets_exit_code(
+    settings: Settings, file: Path, threshold: str, exit_code: int
+) -> None:
     done = run_here("traces", "lint", file, "--fail-on", threshold, settings=settings)
     assert (done.returncode, done.stderr) == (exit_code, "")
 
 
-def test_an_error_goes_to_standard_error_with_its_next_step(settings: Settings) -> None:
+def test_errors_go_to_stderr(settings: Settings) -> None:
     done = run_program("traces", "import", "no-such-file.jsonl", settings=settings)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "error: There is no file no-such-file.jsonl.\nnext:  Check the path.\n"
@@ -91,7 +105,7 @@ def test_an_error_goes_to_standard_error_with_its_next_step(settings: Settings) 
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["nonsense"], "No such command"),
         (["traces", "show", "not-a-uuid"], "UUID"),
@@ -102,10 +116,10 @@ def test_an_error_goes_to_standard_error_with_its_next_step(settings: Settings) 
         (["up", "--host", "example.com"], "loopback"),
     ],
 )
-def test_a_usage_error_exits_2_and_says_why(settings: Settings, arguments: list[str], said: str) -> None:
+def test_usage_error_exits_2(settings: Settings, arguments: list[str], message: str) -> None:
     done = run_here(*arguments, settings=settings)
     assert (done.returncode, done.stdout) == (2, "")
-    assert said in done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -120,9 +134,7 @@ def test_a_usage_error_exits_2_and_says_why(settings: Settings, arguments: list[
         {"TUNIX_RT_HOME": "x" * 300},
     ],
 )
-def test_an_unusable_environment_is_an_error_with_a_next_step(
-    settings: Settings, environ: dict[str, str]
-) -> None:
+def test_unusable_environment_gives_next_step(settings: Settings, environ: dict[str, str]) -> None:
     done = run_here("traces", "list", settings=settings, **environ)
     assert done.returncode in (1, 2)
     assert done.stderr.startswith("error: ")
@@ -130,7 +142,7 @@ def test_an_unusable_environment_is_an_error_with_a_next_step(
 
 
 @pytest.mark.parametrize("command", [["traces", "export"], ["traces", "list", "--limit", "1000"]])
-def test_a_reader_that_leaves_early_is_no_error(settings: Settings, command: list[str]) -> None:
+def test_broken_pipe_exits_cleanly(settings: Settings, command: list[str]) -> None:
     store_apples(settings, 3_000)
     child = start_program(*command, environ=environment(settings), stdout=subprocess.PIPE)
     assert child.stdout is not None
@@ -142,12 +154,12 @@ def test_a_reader_that_leaves_early_is_no_error(settings: Settings, command: lis
     assert (child.returncode, errors) == (0, "")
 
 
-@pytest.mark.parametrize("how", [[], ["--json"]])
-def test_a_full_disk_under_the_output_is_explained(settings: Settings, how: list[str]) -> None:
+@pytest.mark.parametrize("flags", [[], ["--json"]])
+def test_full_disk_on_stdout_is_reported(settings: Settings, flags: list[str]) -> None:
     store_apples(settings, 3)
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [*PROGRAM, "traces", "list", *how],
+            [*PROGRAM, "traces", "list", *flags],
             env=environment(settings),
             stdout=full,
             stderr=subprocess.PIPE,
@@ -161,17 +173,17 @@ def test_a_full_disk_under_the_output_is_explained(settings: Settings, how: list
     assert "Exception ignored" not in done.stderr
 
 
-def test_a_log_that_nobody_takes_does_not_end_the_work(settings: Settings, tmp_path: Path) -> None:
+def test_unwritable_stderr_does_not_stop_import(settings: Settings, tmp_path: Path) -> None:
     file = tmp_path / "gsm8k.jsonl"
     file.write_text(
         json.dumps({"question": "2 + 3?", "answer": "2 + 3 = <<2+3=5>>5\n#### 5"}), encoding="utf-8"
     )
     command = ["traces", "import", str(file)]
     assert "annotations" in run_here(*command, settings=settings).stderr
-    reading, gone = os.pipe()
-    os.close(reading)
-    with Path("/dev/full").open("w") as full, os.fdopen(gone, "w") as nobody:
-        for log in (full, nobody):
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    with Path("/dev/full").open("w") as full, os.fdopen(write_end, "w") as closed_pipe:
+        for log in (full, closed_pipe):
             done = subprocess.run(
                 [*PROGRAM, *command],
                 env=environment(settings),
@@ -184,7 +196,7 @@ def test_a_log_that_nobody_takes_does_not_end_the_work(settings: Settings, tmp_p
             assert "Already stored: 1" in done.stdout
 
 
-def test_ctrl_c_exits_130_and_keeps_what_was_committed(settings: Settings, tmp_path: Path) -> None:
+def test_ctrl_c_keeps_committed_rows(settings: Settings, tmp_path: Path) -> None:
     file = tmp_path / "apples.jsonl"
     file.write_text("\n".join(apple_lines(150_000)), encoding="utf-8")
     store = open_home(settings)
@@ -206,12 +218,12 @@ def test_ctrl_c_exits_130_and_keeps_what_was_committed(settings: Settings, tmp_p
     store.close()
 
 
-def test_output_that_is_not_a_terminal_has_no_colour(settings: Settings, file: Path) -> None:
+def test_piped_output_has_no_colour(settings: Settings, file: Path) -> None:
     done = run_program("traces", "lint", file, settings=settings, TERM="xterm-256color")
     assert "\x1b" not in done.stdout + done.stderr
 
 
-def test_no_color_is_obeyed_on_a_terminal(settings: Settings) -> None:
+def test_no_color_disables_terminal_colours(settings: Settings) -> None:
     for environ, is_coloured in (({}, True), ({"NO_COLOR": "1"}, False)):
         primary, secondary = os.openpty()
         with subprocess.Popen(
@@ -221,13 +233,13 @@ def test_no_color_is_obeyed_on_a_terminal(settings: Settings) -> None:
         ) as child:
             child.wait(timeout=60)
         os.close(secondary)
-        shown = os.read(primary, 65536).decode()
+        output = os.read(primary, 65536).decode()
         os.close(primary)
-        assert "There is no trace" in shown
-        assert ("\x1b[1;31m" in shown) == is_coloured
+        assert "There is no trace" in output
+        assert ("\x1b[1;31m" in output) == is_coloured
 
 
-def test_the_program_names_its_version() -> None:
+def test_version_flag_prints_version() -> None:
     assert run_program("--version").stdout == f"tunix-rt {__version__}\n"
     installed = Path(sys.executable).with_name("tunix-rt")
     done = subprocess.run([installed, "--version"], capture_output=True, text=True)
@@ -245,15 +257,14 @@ def test_the_program_names_its_version() -> None:
         ),
     ],
 )
-def test_importing_a_module_loads_nothing_heavy(module: str, forbidden: list[str]) -> None:
-    code = f"import sys, {module}; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded = {name.partition(".")[0] for name in done.stdout.split()}
+def test_imports_load_no_heavy_libraries(module: str, forbidden: list[str]) -> None:
+    (modules,) = run_code(f"import sys, {module}; print(*sys.modules)")
+    loaded = top_level(modules)
     assert module.partition(".")[0] in loaded
     assert loaded.isdisjoint(forbidden), loaded & set(forbidden)
 
 
-def test_listing_traces_loads_nothing_heavy(settings: Settings) -> None:
+def test_traces_list_loads_no_heavy_libraries(settings: Settings) -> None:
     store_apples(settings, 2)
     code = """
 import sys
@@ -264,10 +275,7 @@ try:
 finally:
     print(*sys.modules)
 """
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment(settings), capture_output=True, text=True, check=True
-    )
-    loaded = set(done.stdout.splitlines()[-1].split())
+    loaded = set(run_code(code, settings)[-1].split())
     assert {"sqlalchemy", "tunix_rt.traces.store"} <= loaded
     heavy = {*ACCELERATORS, "alembic", "fastapi", "huggingface_hub", "jinja2", "numpy", "psycopg", "pyarrow"}
     heavy |= {"pydantic_settings", "rich.progress", "sqlalchemy.dialects.postgresql", "tokenizers", "yaml"}
@@ -275,18 +283,19 @@ finally:
     assert loaded.isdisjoint(heavy), loaded & heavy
 
 
-def test_an_error_is_written_to_the_error_file(settings: Settings, tmp_path: Path) -> None:
+def test_error_file_receives_the_error(settings: Settings, tmp_path: Path) -> None:
     path = tmp_path / "error.json"
-    environ = {**environment(settings), "TUNIX_RT_ERROR_FILE": str(path)}
-    command = [*PROGRAM, "traces", "list", "--code", "nothing"]
-    done = subprocess.run(command, env=environ, capture_output=True, text=True)
-    written = json.loads(path.read_text(encoding="utf-8"))
-    assert (written["code"], written["exit_code"]) == ("invalid-input", done.returncode)
-    assert f"error: {written['detail']}\nnext:  {written['next_step']}\n" == done.stderr
+    done = run_program(
+        "traces", "list", "--code", "nothing", settings=settings, TUNIX_RT_ERROR_FILE=str(path)
+    )
+    error = json.loads(path.read_text(encoding="utf-8"))
+    assert (error["code"], error["exit_code"]) == ("invalid-input", done.returncode)
+    assert f"error: {error['detail']}\nnext:  {error['next_step']}\n" == done.stderr
     assert [entry.name for entry in tmp_path.glob("*error*")] == ["error.json"]
 
 
-def test_all_commands_together_load_nothing_heavy() -> None:
+def test_all_commands_load_no_heavy_libraries() -> None:
+    """The commands also match the names and summaries of the lazy command tree."""
     code = """
 import sys
 from tunix_rt.cli.main import COMMANDS, SUMMARIES, LazyCommands
@@ -298,14 +307,14 @@ for name, command in commands.items():
 assert [command.name for command in commands.values()] == [*COMMANDS] == [*SUMMARIES]
 print(*sys.modules)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded = {name.partition(".")[0] for name in done.stdout.split()}
+    (modules,) = run_code(code)
+    loaded = top_level(modules)
     assert "sqlalchemy" in loaded
     heavy = {*ACCELERATORS, "fastapi", "alembic", "reasoning_gym", "pyarrow", "optuna", "ray"}
     assert loaded.isdisjoint(heavy), loaded & heavy
 
 
-def test_a_wrong_eval_set_or_model_loads_no_engine(tmp_path: Path) -> None:
+def test_invalid_eval_arguments_load_no_engine(tmp_path: Path) -> None:
     code = """
 import sys
 from typer.testing import CliRunner
@@ -316,11 +325,7 @@ for engine in ("jax", "torch"):
         print(type(result.exception).__name__, repr(str(result.exception)))
 print(*sys.modules)
 """
-    environ = environment(Settings(home=tmp_path))
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True, cwd=tmp_path
-    )
-    *refusals, modules = done.stdout.splitlines()
+    *refusals, modules = run_code(code, Settings(home=tmp_path))
     assert ["nothing" in line and "Error" in line for line in refusals] == [True] * 4, refusals
-    loaded = {name.partition(".")[0] for name in modules.split()}
+    loaded = top_level(modules)
     assert loaded.isdisjoint(ACCELERATORS), loaded & set(ACCELERATORS)

@@ -1,4 +1,4 @@
-"""Schemathesis sends what the OpenAPI document allows, and what it forbids, to every route."""
+"""Schemathesis sends requests that the OpenAPI document allows, and ones it forbids, to most routes."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -33,8 +33,8 @@ from tunix_rt.traces.scoring import score_trace
 from tunix_rt.traces.store import TraceRepository
 
 EXAMPLES_PER_ROUTE = 25
-ANSWER_LIMIT_S = 120
-"""Schemathesis gives up after ten seconds, which a busy machine may need."""
+TIMEOUT_S = 120
+"""The default of ten seconds is too short on a busy machine."""
 CHECKS = [
     not_a_server_error,
     status_code_conformance,
@@ -46,8 +46,8 @@ CHECKS = [
 
 
 @pytest.fixture
-def known(store: Home) -> dict[str, dict[str, str]]:
-    """By resource: values of parameters that lead somewhere, to something that is stored."""
+def known_parameters(store: Home) -> dict[str, dict[str, str]]:
+    """Return, by tag, parameter values that refer to stored objects."""
     rows = sums(12)
     TraceRepository(store.database).add_many([(row.trace(), row.canonical) for row in rows])
     score_trace(TraceRepository(store.database), rows[0].id)
@@ -74,13 +74,13 @@ def known(store: Home) -> dict[str, dict[str, str]]:
         "run files": {"run_id": "run-a", "path": "run_manifest.json"},
         "training": {"dataset_key": dataset_key},
         "serving": {"name": "run-a"},
-        "tuning": {"job_id": _created_sweep(store, dataset_key)},
+        "tuning": {"job_id": create_sweep(store, dataset_key)},
         "health": {},
         "session": {},
     }
 
 
-# Slow on SQLite: the routes are the same, and PostgreSQL refuses more texts.
+# Slow on SQLite: the routes are the same, and PostgreSQL rejects more texts.
 @pytest.mark.parametrize(
     "settings", [pytest.param("sqlite", marks=pytest.mark.slow), "postgresql"], indirect=True
 )
@@ -100,55 +100,51 @@ def known(store: Home) -> dict[str, dict[str, str]]:
         "session",
     ],
 )
-def test_no_request_breaks_a_route_or_its_description(
-    store: Home, known: dict[str, dict[str, str]], tag: str
+def test_routes_conform_to_their_schema(
+    store: Home, known_parameters: dict[str, dict[str, str]], tag: str
 ) -> None:
-    operations = list(operations_of(store, tag))
-    assert operations
-    for operation in operations:
-        fuzz(operation, known[tag])
+    fuzz_routes(store, tag, known_parameters[tag])
 
 
 @pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
-@pytest.mark.parametrize("tag", ["live runs", "run files"])
-def test_no_request_breaks_a_route_that_reads_files(
-    store: Home, known: dict[str, dict[str, str]], tag: str
+@pytest.mark.parametrize("tag", ["live runs", "run files", "tuning"])
+def test_more_routes_conform_on_sqlite(
+    store: Home, known_parameters: dict[str, dict[str, str]], tag: str
 ) -> None:
-    for operation in operations_of(store, tag):
-        fuzz(operation, known[tag])
+    fuzz_routes(store, tag, known_parameters[tag])
 
 
 @pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
-def test_no_request_breaks_evidence(store: Home) -> None:
+def test_evidence_routes_conform_to_schema(store: Home) -> None:
     packed(store.settings.home_dir, store.settings.evidence_dir / RUN)
-    for operation in operations_of(store, "evidence"):
-        fuzz(operation, {"evidence_id": RUN, "run_id": RUN, "path": "evidence.html"})
+    fuzz_routes(store, "evidence", {"evidence_id": RUN, "run_id": RUN, "path": "evidence.html"})
 
 
-@pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
-def test_no_request_breaks_a_sweep(store: Home, known: dict[str, dict[str, str]]) -> None:
-    for operation in operations_of(store, "tuning"):
-        fuzz(operation, known["tuning"])
-
-
-def _created_sweep(store: Home, dataset_key: str) -> str:
+def create_sweep(store: Home, dataset_key: str) -> str:
     return create(store, make_spec(dataset=dataset_key)).sweep_id
 
 
+def fuzz_routes(store: Home, tag: str, known_parameters: dict[str, str]) -> None:
+    operations = list(operations_of(store, tag))
+    assert operations
+    for operation in operations:
+        fuzz(operation, known_parameters)
+
+
 def operations_of(store: Home, tag: str) -> Iterator[APIOperation]:
-    """The operations of a resource; those that delete what the others need come last."""
+    """Return the operations of a tag, with DELETE last because the others need the stored objects."""
     app = make_app(store)
     app.openapi_schema = without_text_bounds(app.openapi())
     schema = from_asgi("/openapi.json", app)
     found = [result.ok() for result in schema.get_all_operations()]
-    mine = [operation for operation in found if tag in (operation.tags or ())]
-    yield from sorted(mine, key=lambda operation: operation.method.upper() == "DELETE")
+    tagged = [operation for operation in found if tag in (operation.tags or ())]
+    yield from sorted(tagged, key=lambda operation: operation.method.upper() == "DELETE")
 
 
 def without_text_bounds(part: Any) -> Any:
-    """A document that allows any text: working out what long patterned text can be takes the fuzzer minutes.
+    """Remove the bounds of text fields, because generating long text for a pattern takes minutes.
 
-    Looser is sound: what it forbids, the real document forbids too.
+    This is sound: whatever the looser document forbids, the real one forbids too.
     """
     if isinstance(part, list):
         return [without_text_bounds(item) for item in part]
@@ -158,10 +154,10 @@ def without_text_bounds(part: Any) -> Any:
     return {key: without_text_bounds(value) for key, value in part.items() if key not in dropped}
 
 
-def fuzz(operation: APIOperation, known: dict[str, str]) -> None:
-    """Send many generated requests to one route and check every answer."""
+def fuzz(operation: APIOperation, known_parameters: dict[str, str]) -> None:
+    """Send generated requests to one route and check every response."""
 
-    @given(case=cases(operation, known))
+    @given(case=cases(operation, known_parameters))
     @settings(
         max_examples=EXAMPLES_PER_ROUTE,
         derandomize=True,
@@ -171,20 +167,22 @@ def fuzz(operation: APIOperation, known: dict[str, str]) -> None:
         suppress_health_check=list(HealthCheck),
     )
     def send(case: Case) -> None:
-        case.call_and_validate(checks=CHECKS, timeout=ANSWER_LIMIT_S)
+        case.call_and_validate(checks=CHECKS, timeout=TIMEOUT_S)
 
     send()
 
 
-def cases(operation: APIOperation, known: dict[str, str]) -> strategies.SearchStrategy[Case]:
-    """Valid and invalid requests, to things that exist and to things that do not."""
-    path_parameters = {name: known[name] for name in names(operation.path_parameters) if name in known}
-    query = {name: known[name] for name in names(operation.query) if name in known}
-    anything = [operation.as_strategy(mode) for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)]
+def cases(operation: APIOperation, known_parameters: dict[str, str]) -> strategies.SearchStrategy[Case]:
+    """Return valid and invalid requests for existing and for unknown objects."""
+    path_parameters = {
+        name: known_parameters[name] for name in names(operation.path_parameters) if name in known_parameters
+    }
+    query = {name: known_parameters[name] for name in names(operation.query) if name in known_parameters}
+    requests = [operation.as_strategy(mode) for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)]
     if path_parameters or query:
-        anything.append(operation.as_strategy(path_parameters=path_parameters, query=query))
-        anything.append(operation.as_strategy(GenerationMode.NEGATIVE, path_parameters=path_parameters))
-    return strategies.one_of(anything)
+        requests.append(operation.as_strategy(path_parameters=path_parameters, query=query))
+        requests.append(operation.as_strategy(GenerationMode.NEGATIVE, path_parameters=path_parameters))
+    return strategies.one_of(requests)
 
 
 def names(parameters: Iterable[Any]) -> list[str]:

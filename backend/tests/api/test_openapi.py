@@ -7,9 +7,7 @@ import pytest
 from tunix_rt.api.openapi import openapi_document
 
 
-def test_the_api_describes_itself_without_touching_a_store(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_openapi_document_needs_no_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TUNIX_RT_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("TUNIX_RT_DATABASE_URL", "postgresql://nobody@127.0.0.1:1/nothing")
 

@@ -1,4 +1,4 @@
-"""`tunix-rt up` as a service manager sees it: where it may listen, what it logs, how it ends."""
+"""`tunix-rt up` as a service: access beyond loopback, JSON logs and shutdown."""
 
 import json
 import shutil
@@ -36,31 +36,29 @@ def token(settings: Settings) -> str:
 
 @pytest.fixture(scope="module")
 def server(settings: Settings, token: str) -> Iterator[LiveServer]:
-    """A server that others can reach, with JSON lines for a log."""
+    """A server on all interfaces that logs JSON lines."""
     with live_server(settings, "--host", "0.0.0.0", "--log-format", "json") as started:
         yield started
 
 
-def lines_of(server: LiveServer) -> list[dict[str, object]]:
+def log_records(server: LiveServer) -> list[dict[str, object]]:
     return [json.loads(line) for line in server.log().splitlines() if line.startswith("{")]
 
 
-def test_every_request_to_it_is_checked_and_logged_as_json(server: LiveServer, token: str) -> None:
+def test_requests_are_authenticated_and_logged(server: LiveServer, token: str) -> None:
     error_of(httpx.get(f"{server.url}/api/traces"), 401)
     headers = {"authorization": f"Bearer {token}", "x-request-id": "find-me"}
     assert httpx.get(f"{server.url}/api/traces", headers=headers).headers["x-request-id"] == "find-me"
     assert httpx.get(f"{server.url}/api/health").json()["status"] == "healthy"
-    found = [line for line in lines_of(server) if line.get("request_id") == "find-me"]
-    assert [(line["route"], line["status"]) for line in found] == [("/api/traces", 200)]
+    records = [line for line in log_records(server) if line.get("request_id") == "find-me"]
+    assert [(line["route"], line["status"]) for line in records] == [("/api/traces", 200)]
     assert token not in server.log()
 
 
-def test_it_ends_its_streams_and_then_itself_when_told_to(
-    server: LiveServer, settings: Settings, token: str
-) -> None:
+def test_shutdown_closes_open_streams(server: LiveServer, settings: Settings, token: str) -> None:
     with closing(open_home(settings)) as store:
         queued(store, "run-1")
-    has_begun, received = threading.Event(), []
+    has_started, received = threading.Event(), []
 
     def watch() -> None:
         headers = {"authorization": f"Bearer {token}"}
@@ -68,11 +66,11 @@ def test_it_ends_its_streams_and_then_itself_when_told_to(
         with httpx.stream("GET", url, headers=headers, timeout=DEADLINE_S) as response:
             for line in response.iter_lines():
                 received.append(line)
-                has_begun.set()
+                has_started.set()
 
     viewer = threading.Thread(target=watch)
     viewer.start()
-    assert has_begun.wait(DEADLINE_S)
+    assert has_started.wait(DEADLINE_S)
     assert server.stop() == 0
     viewer.join(DEADLINE_S)
     assert not viewer.is_alive()

@@ -1,4 +1,4 @@
-"""A directory appears whole or not at all, whatever happens while it is written."""
+"""A directory is written completely or not at all, even when the writer fails or is killed."""
 
 import subprocess
 import sys
@@ -16,14 +16,14 @@ def write(path: Path, text: str) -> None:
         assert not path.exists() or (path / "file").read_text() != text
 
 
-def test_a_directory_is_replaced_whole(tmp_path: Path) -> None:
+def test_write_replaces_directory(tmp_path: Path) -> None:
     write(tmp_path / "model", "old")
     write(tmp_path / "model", "new")
     assert (tmp_path / "model" / "file").read_text() == "new"
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
-def test_an_error_leaves_the_old_directory_and_nothing_else(tmp_path: Path) -> None:
+def test_error_keeps_old_directory(tmp_path: Path) -> None:
     write(tmp_path / "model", "old")
     with pytest.raises(ZeroDivisionError), write_directory_atomically(tmp_path / "model") as directory:
         (directory / "file").write_text(str(1 / 0))
@@ -31,7 +31,7 @@ def test_an_error_leaves_the_old_directory_and_nothing_else(tmp_path: Path) -> N
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
-def test_a_killed_process_leaves_nothing_that_looks_complete(tmp_path: Path) -> None:
+def test_killed_write_leaves_no_directory(tmp_path: Path) -> None:
     path = tmp_path / "model"
     code = f"""
 import os, pathlib
@@ -46,7 +46,7 @@ with write_directory_atomically(pathlib.Path({str(path)!r})) as directory:
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
-def test_killed_between_the_renames_the_old_directory_comes_back(tmp_path: Path) -> None:
+def test_interrupted_rename_restores_old_directory(tmp_path: Path) -> None:
     write(tmp_path / "model", "old")
     (tmp_path / "model").rename(tmp_path / "model.old")
     with pytest.raises(ZeroDivisionError), write_directory_atomically(tmp_path / "model"):
@@ -54,7 +54,7 @@ def test_killed_between_the_renames_the_old_directory_comes_back(tmp_path: Path)
     assert (tmp_path / "model" / "file").read_text() == "old"
 
 
-def test_a_place_that_cannot_be_written_is_explained(tmp_path: Path) -> None:
+def test_unwritable_path_raises_storage_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StorageError), write_directory_atomically(tmp_path / "file" / "model"):
         pass

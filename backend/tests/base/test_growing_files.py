@@ -1,4 +1,4 @@
-"""Files that are read while they grow, and after they were cut back."""
+"""Reading files while they grow and after they are truncated."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,11 +31,11 @@ def write_steps(path: Path, *steps: int, note: str = "") -> None:
     append(path, "".join(f'{{"step": {step}, "note": "{note}"}}\n' for step in steps))
 
 
-def test_a_file_that_is_not_there_yet_is_empty_and_grows(path: Path, file: GrowingFile) -> None:
+def test_refresh_sees_new_file_and_growth(path: Path, file: GrowingFile) -> None:
     assert not file.refresh()
     assert file.read(0, 10) == b""
     append(path, "one\n")
-    assert file.read(0, 10) == b"", "nothing changes between two looks"
+    assert file.read(0, 10) == b"", "nothing changes until the next refresh"
     assert file.refresh()
     assert file.read(0, 10) == b"one\n"
     append(path, "two\n")
@@ -46,7 +46,7 @@ def test_a_file_that_is_not_there_yet_is_empty_and_grows(path: Path, file: Growi
     assert file.version == 0
 
 
-def test_a_truncated_file_keeps_the_common_prefix(path: Path, file: GrowingFile) -> None:
+def test_truncation_keeps_common_prefix(path: Path, file: GrowingFile) -> None:
     write_steps(path, 1, 2, 3, 4, note="first")
     file.refresh()
     length = file.num_bytes
@@ -60,7 +60,7 @@ def test_a_truncated_file_keeps_the_common_prefix(path: Path, file: GrowingFile)
     assert file.line_before(file.valid_prefix(length, 0)) == b'{"step": 2, "note": "first"}\n'
 
 
-def test_two_cuts_between_two_looks_are_one(path: Path, file: GrowingFile) -> None:
+def test_truncations_between_refreshes_count_once(path: Path, file: GrowingFile) -> None:
     write_steps(path, 1, 2, 3, note="first")
     file.refresh()
     length = file.num_bytes
@@ -71,9 +71,9 @@ def test_two_cuts_between_two_looks_are_one(path: Path, file: GrowingFile) -> No
     assert (file.version, file.valid_prefix(length, 0)) == (1, length // 3)
 
 
-def test_a_copy_with_the_same_lines_takes_nothing_back(path: Path, file: GrowingFile) -> None:
+def test_identical_rewrite_keeps_whole_prefix(path: Path, file: GrowingFile) -> None:
     write_steps(path, *range(5_000))
-    append(path, '{"step": 9')  # torn by the end of a process
+    append(path, '{"step": 9')  # Cut off when the process died.
     file.refresh()
     whole = path.read_bytes().rfind(b"\n") + 1
     keep_json_lines(path, lambda line: True)
@@ -83,7 +83,7 @@ def test_a_copy_with_the_same_lines_takes_nothing_back(path: Path, file: Growing
     assert file.read(whole, 100) == b'{"step": 5000, "note": ""}\n'
 
 
-def test_an_emptied_file_is_read_from_its_beginning(path: Path, file: GrowingFile) -> None:
+def test_overwritten_file_is_read_from_start(path: Path, file: GrowingFile) -> None:
     append(path, "a long line\n")
     file.refresh()
     path.write_text("new\n")
@@ -91,7 +91,7 @@ def test_an_emptied_file_is_read_from_its_beginning(path: Path, file: GrowingFil
     assert (file.valid_prefix(12, 0), file.read(0, 10)) == (0, b"new\n")
 
 
-def test_the_line_before_an_offset_is_found(path: Path, file: GrowingFile) -> None:
+def test_line_before_offset_is_found(path: Path, file: GrowingFile) -> None:
     long = "x" * 200_000
     append(path, f"short\n{long}\nend\n")
     file.refresh()
@@ -100,13 +100,13 @@ def test_the_line_before_an_offset_is_found(path: Path, file: GrowingFile) -> No
     assert file.line_before(0) == file.line_before(file.num_bytes + 1) == b""
 
 
-def test_the_last_lines_are_found_from_the_end(path: Path, file: GrowingFile) -> None:
+def test_last_lines_are_found_from_end(path: Path, file: GrowingFile) -> None:
     append(path, "one\ntwo\n\ntorn")
     file.refresh()
     assert [file.offset_of_last_lines(number) for number in range(6)] == [13, 9, 8, 4, 0, 0]
 
 
-def test_a_removed_open_file_can_be_read_to_its_end(path: Path, file: GrowingFile) -> None:
+def test_deleted_open_file_stays_readable(path: Path, file: GrowingFile) -> None:
     append(path, "one\n")
     file.refresh()
     path.unlink()
@@ -114,7 +114,7 @@ def test_a_removed_open_file_can_be_read_to_its_end(path: Path, file: GrowingFil
     assert file.read(0, 10) == b"one\n"
 
 
-def test_a_missing_or_unreadable_file_is_explained(tmp_path: Path) -> None:
+def test_unreadable_path_raises_storage_error(tmp_path: Path) -> None:
     (tmp_path / "name").write_text("a file")
     with pytest.raises(StorageError, match="permission"):
         GrowingFile(tmp_path / "name" / "lines.jsonl").refresh()

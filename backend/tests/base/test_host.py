@@ -1,4 +1,4 @@
-"""What a container leaves of its machine."""
+"""The number of usable cores inside a container."""
 
 import os
 from pathlib import Path
@@ -28,9 +28,7 @@ def eight_cores(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"cpu/cpu.cfs_quota_us": "300000\n", "cpu/cpu.cfs_period_us": "100000\n"}, 3),
     ],
 )
-def test_the_cores_are_those_that_the_container_may_use(
-    tmp_path: Path, files: dict[str, str], expected: int
-) -> None:
+def test_usable_cores_respect_cgroup_quota(tmp_path: Path, files: dict[str, str], expected: int) -> None:
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)

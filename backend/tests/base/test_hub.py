@@ -1,4 +1,4 @@
-"""What the hub refuses is explained. The hub here is a small server that answers as the real one does."""
+"""Errors of the Hugging Face Hub are explained. A small local server answers as the real hub does."""
 
 import errno
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from threading import Thread
 
 import pytest
 
-from tunix_rt.base.errors import InvalidInputError, NotFoundError, StorageError
+from tunix_rt.base.errors import InvalidInputError, NotFoundError, StorageError, TunixRTError
 from tunix_rt.base.hub import download_files, is_hub_id
 
 REFUSALS = {
@@ -28,7 +28,7 @@ class Hub(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, *arguments: object) -> None:
-        """Keeps the output of the tests clean."""
+        """Keep the test output clean."""
 
 
 @pytest.fixture
@@ -45,24 +45,23 @@ def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     server.server_close()
 
 
-def test_a_gated_model_says_where_to_accept_its_licence(hub: None) -> None:
-    with pytest.raises(InvalidInputError, match=r"gated.*https://huggingface\.co/google/gated.*HF_TOKEN"):
-        download_files("google/gated", ("config.json",))
-
-
-def test_an_unknown_repository_may_be_private(hub: None) -> None:
-    with pytest.raises(NotFoundError, match=r"no repository google/unknown.*HF_TOKEN"):
-        download_files("google/unknown", ("config.json",))
-
-
-def test_an_unknown_revision_is_named(hub: None) -> None:
-    with pytest.raises(NotFoundError, match=r"google/known has no branch, tag or commit 'v9'"):
-        download_files("google/known", ("config.json",), revision="v9")
-
-
-def test_a_hub_that_cannot_be_reached_leaves_the_local_ways(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+@pytest.mark.parametrize(
+    ("repository", "revision", "error", "message"),
+    [
+        ("gated", None, InvalidInputError, r"gated.*https://huggingface\.co/google/gated.*HF_TOKEN"),
+        ("unknown", None, NotFoundError, r"no repository google/unknown.*HF_TOKEN"),
+        ("known", "v9", NotFoundError, r"google/known has no branch, tag or commit 'v9'"),
+    ],
+    ids=["gated model", "unknown repository", "unknown revision"],
+)
+def test_hub_refusal_is_explained(
+    hub: None, repository: str, revision: str | None, error: type[TunixRTError], message: str
 ) -> None:
+    with pytest.raises(error, match=message):
+        download_files(f"google/{repository}", ("config.json",), revision=revision)
+
+
+def test_unreachable_hub_suggests_local_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
@@ -70,7 +69,7 @@ def test_a_hub_that_cannot_be_reached_leaves_the_local_ways(
         download_files("google/known", ("config.json",))
 
 
-def test_a_full_disk_is_not_mistaken_for_a_lost_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_raises_storage_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*arguments: object, **options: object) -> str:
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -80,12 +79,12 @@ def test_a_full_disk_is_not_mistaken_for_a_lost_connection(monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("text", ["google/gemma-2b", "Qwen/Qwen3-0.6B", "a/b"])
-def test_an_owner_and_a_name_are_a_hub_id(text: str) -> None:
+def test_owner_and_name_form_hub_id(text: str) -> None:
     assert is_hub_id(text)
 
 
 @pytest.mark.parametrize(
     "text", ["gemma", "/a/b", "a/b/c", "../b", "a/..", "./b", "a/b ", "~/b", "a" * 95 + "/b"]
 )
-def test_a_path_is_not_a_hub_id(text: str) -> None:
+def test_path_is_not_hub_id(text: str) -> None:
     assert not is_hub_id(text)

@@ -15,11 +15,11 @@ from tunix_rt.base.home import Home, open_home
 from tunix_rt.base.settings import Settings
 
 
-def test_the_code_expects_the_newest_migration() -> None:
+def test_schema_head_is_newest_migration() -> None:
     assert ScriptDirectory.from_config(alembic_config()).get_current_head() == SCHEMA_HEAD
 
 
-def test_the_migrations_make_exactly_the_tables_that_the_code_uses(store: Home) -> None:
+def test_migrations_match_metadata(store: Home) -> None:
     with reading(store.database) as connection:
         context = MigrationContext.configure(connection, opts={"include_name": _not_full_text})
         assert compare_metadata(context, metadata) == []
@@ -29,14 +29,14 @@ def _not_full_text(name: str | None, kind: str, _parents: object) -> bool:
     return not (kind == "table" and str(name).startswith("trace_index"))
 
 
-def test_a_newer_database_is_refused_with_a_next_step(store: Home) -> None:
+def test_newer_database_is_refused(store: Home) -> None:
     with writing(store.database) as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     with pytest.raises(StorageError, match="Upgrade Tunix RT"):
         ensure_schema(store.database)
 
 
-def test_processes_that_start_at_once_migrate_once(tmp_path: Path) -> None:
+def test_concurrent_starts_migrate_once(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path / "new-home")
     with ThreadPoolExecutor(4) as pool:
         stores = list(pool.map(lambda _: open_home(settings), range(4)))
@@ -47,18 +47,18 @@ def test_processes_that_start_at_once_migrate_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("url", ["nonsense", "mysql://host/name", "oracle://x"])
-def test_an_unusable_database_url_names_the_setting(url: str) -> None:
+def test_invalid_database_url_names_setting(url: str) -> None:
     with pytest.raises(InvalidInputError, match="TUNIX_RT_DATABASE_URL"):
         open_engine(url)
 
 
-def test_a_database_that_does_not_answer_says_what_to_check(tmp_path: Path) -> None:
+def test_unreachable_database_suggests_checks(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path, database_url="postgresql://nobody@127.0.0.1:9/nothing")
     with pytest.raises(StorageError, match="that the server is running"):
         open_home(settings)
 
 
-def test_a_home_that_cannot_be_made_says_what_to_check(tmp_path: Path) -> None:
+def test_uncreatable_home_names_setting(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(StorageError, match="TUNIX_RT_HOME"):
         open_home(Settings(home=tmp_path / "file" / "home"))

@@ -11,22 +11,22 @@ from tunix_rt.base.errors import TunixRTError
 from tunix_rt.base.host import worker_processes
 
 
-def test_workers_give_results_in_the_order_of_the_items() -> None:
+def test_results_keep_item_order() -> None:
     with worker_processes() as mapper:
         assert list(mapper(abs, range(-50, 0))) == list(range(50, 0, -1))
 
 
-def test_workers_take_only_a_few_items_ahead() -> None:
+def test_mapper_accepts_infinite_iterables() -> None:
     with worker_processes() as mapper:
         assert list(islice(mapper(abs, count()), 3)) == [0, 1, 2]
 
 
-def test_a_killed_worker_process_is_explained() -> None:
+def test_killed_worker_suggests_freeing_memory() -> None:
     with worker_processes() as mapper, pytest.raises(TunixRTError, match="Free memory"):
         list(mapper(os._exit, [1]))
 
 
-SLEEPING = """
+PARENT_PROGRAM = """
 import time
 from tunix_rt.base.host import worker_processes
 if __name__ == "__main__":
@@ -37,10 +37,10 @@ if __name__ == "__main__":
 """
 
 
-def test_a_killed_parent_takes_its_workers_with_it(tmp_path: os.PathLike[str]) -> None:
+def test_killed_parent_ends_workers(tmp_path: os.PathLike[str]) -> None:
     program = os.path.join(tmp_path, "program.py")
     with open(program, "w") as file:
-        file.write(SLEEPING)
+        file.write(PARENT_PROGRAM)
     parent = subprocess.Popen([sys.executable, program], stdout=subprocess.PIPE, start_new_session=True)
     with parent:
         assert parent.stdout is not None

@@ -3,7 +3,6 @@ import io
 import json
 import os
 import threading
-from contextlib import ExitStack
 from pathlib import Path
 
 import pyarrow
@@ -49,7 +48,7 @@ def rows_in(path: Path, file_type: FileType | None = None) -> list[FileRow]:
         (b'{"a": 1} {"a": 2}', "trailing characters"),
     ],
 )
-def test_reading_continues_after_a_bad_line(line: bytes, reason: str) -> None:
+def test_reading_continues_after_bad_line(line: bytes, reason: str) -> None:
     first, second = rows_of(line + b"\n" + GOOD)
     assert isinstance(first, BadRow)
     assert first.number == 1
@@ -57,25 +56,25 @@ def test_reading_continues_after_a_bad_line(line: bytes, reason: str) -> None:
     assert second == ReadRow(2, {"a": 1})
 
 
-def test_text_that_looks_like_a_key_is_no_duplicate() -> None:
+def test_key_like_text_is_accepted() -> None:
     assert rows_of(b'{"a": "\\"a\\": 1 : 2"}\n') == [ReadRow(1, {"a": '"a": 1 : 2'})]
 
 
-def test_blank_lines_are_reported_apart_and_keep_the_numbering() -> None:
+def test_blank_lines_keep_numbering() -> None:
     assert rows_of(b"\n  \n" + GOOD) == [BlankLine(1), BlankLine(2), ReadRow(3, {"a": 1})]
 
 
-def test_a_byte_order_mark_and_windows_line_ends_are_no_error() -> None:
+def test_bom_and_crlf_are_accepted() -> None:
     assert rows_of(b'\xef\xbb\xbf{"a": 1}\r\n') == [ReadRow(1, {"a": 1})]
 
 
-def test_a_last_line_that_is_cut_off_is_called_so() -> None:
+def test_truncated_last_line_is_reported() -> None:
     _, last = rows_of(GOOD + b'{"a": ')
     assert isinstance(last, BadRow)
     assert "may be cut off" in last.reason
 
 
-def test_a_huge_line_is_refused_without_holding_it() -> None:
+def test_overlong_line_keeps_only_its_start() -> None:
     content = io.BytesIO(b'{"a": "' + b"x" * 5_000_000 + b'"}\n' + GOOD)
     first, second = read_jsonl(content, max_line_bytes=2_000)
     assert isinstance(first, BadRow)
@@ -86,7 +85,7 @@ def test_a_huge_line_is_refused_without_holding_it() -> None:
 
 @settings(deadline=None)
 @given(st.binary(max_size=60) | st.text(alphabet='{}[]":,ab1\n\\ ', max_size=60).map(str.encode))
-def test_any_bytes_are_read_line_by_line(content: bytes) -> None:
+def test_arbitrary_bytes_yield_numbered_rows(content: bytes) -> None:
     num_lines = content.count(b"\n") + (not content.endswith(b"\n") and content != b"")
     assert [row.number for row in rows_of(content)] == list(range(1, num_lines + 1))
 
@@ -95,14 +94,14 @@ def list_rows(content: bytes, max_item_chars: int = 1_000_000) -> list[FileRow]:
     return list(read_json_list(io.BytesIO(content), max_item_chars=max_item_chars))
 
 
-def test_a_json_list_is_read_object_by_object() -> None:
+def test_json_list_yields_rows() -> None:
     assert list_rows(b'\xef\xbb\xbf\n[\n  {"a": [1, 2]},\n  {"b": "]"}\n]\n') == [
         ReadRow(1, {"a": [1, 2]}),
         ReadRow(2, {"b": "]"}),
     ]
 
 
-def test_an_item_longer_than_a_chunk_is_read_whole() -> None:
+def test_item_longer_than_chunk_is_read() -> None:
     long = "x" * 700_000
     assert list_rows(json.dumps([{"a": long}, {"b": 1}]).encode()) == [
         ReadRow(1, {"a": long}),
@@ -124,7 +123,7 @@ def test_an_item_longer_than_a_chunk_is_read_whole() -> None:
         (b"[]", []),
     ],
 )
-def test_a_bad_item_of_a_list_is_named(content: bytes, reasons: list[str | None]) -> None:
+def test_bad_list_item_is_reported(content: bytes, reasons: list[str | None]) -> None:
     rows = list_rows(content)
     assert [row.number for row in rows] == list(range(1, len(reasons) + 1))
     for row, reason in zip(rows, reasons, strict=True):
@@ -134,7 +133,7 @@ def test_a_bad_item_of_a_list_is_named(content: bytes, reasons: list[str | None]
 
 @settings(deadline=None)
 @given(st.binary(max_size=60) | st.text(alphabet='{}[]":,ab1\n\\ ', max_size=60).map(str.encode))
-def test_any_bytes_are_list_items_or_bad_rows(content: bytes) -> None:
+def test_arbitrary_bytes_yield_list_rows(content: bytes) -> None:
     rows = list_rows(b"[" + content)
     assert [row.number for row in rows] == list(range(1, len(rows) + 1))
 
@@ -143,12 +142,12 @@ def csv_rows(content: bytes) -> list[FileRow]:
     return list(CsvTable(io.BytesIO(content)).rows())
 
 
-def test_csv_fields_may_hold_quotes_commas_and_line_breaks() -> None:
+def test_csv_fields_keep_quotes_and_newlines() -> None:
     rows = csv_rows(b'\xef\xbb\xbfq,a\r\n"say ""hi"", now","x\ny"\r\nb,2\r\n')
     assert rows == [ReadRow(2, {"q": 'say "hi", now', "a": "x\ny"}), ReadRow(4, {"q": "b", "a": "2"})]
 
 
-def test_a_csv_field_may_be_larger_than_the_default_limit() -> None:
+def test_large_csv_field_is_read() -> None:
     (row,) = csv_rows(b"q,a\n" + b"x" * 200_000 + b",1\n")
     assert isinstance(row, ReadRow)
 
@@ -162,7 +161,7 @@ def test_a_csv_field_may_be_larger_than_the_default_limit() -> None:
         (b'"x"y,2', "not readable CSV"),
     ],
 )
-def test_reading_continues_after_a_bad_csv_row(line: bytes, reason: str) -> None:
+def test_reading_continues_after_bad_csv_row(line: bytes, reason: str) -> None:
     first, second = csv_rows(b"q,a\n" + line + b"\nb,2\n")
     assert isinstance(first, BadRow)
     assert first.number == 2
@@ -170,13 +169,13 @@ def test_reading_continues_after_a_bad_csv_row(line: bytes, reason: str) -> None
     assert second == ReadRow(3, {"q": "b", "a": "2"})
 
 
-def test_a_quote_that_is_never_closed_is_a_bad_row() -> None:
+def test_unclosed_csv_quote_is_bad_row() -> None:
     (row,) = csv_rows(b'q,a\n"never,2\nb,3\n')
     assert isinstance(row, BadRow)
     assert "unexpected end of data" in row.reason
 
 
-def test_a_csv_line_over_the_limit_is_a_bad_row() -> None:
+def test_overlong_csv_line_is_bad_row() -> None:
     content = io.BytesIO(b"q,a\n" + b"x" * 1_000 + b",1\nb,2\n")
     first, second = CsvTable(content, max_line_bytes=100).rows()
     assert isinstance(first, BadRow)
@@ -184,18 +183,18 @@ def test_a_csv_line_over_the_limit_is_a_bad_row() -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"a,a\n1,2\n", b"a\x00,b\n1,2\n", b'"a\n'])
-def test_a_csv_without_a_usable_header_is_refused(content: bytes) -> None:
+def test_unusable_csv_header_is_refused(content: bytes) -> None:
     with pytest.raises(DataError, match="header"):
         CsvTable(io.BytesIO(content))
 
 
 @settings(deadline=None)
 @given(st.binary(max_size=60) | st.text(alphabet='",ab\n\r\x00', max_size=60).map(str.encode))
-def test_any_bytes_are_csv_rows_or_bad_rows(content: bytes) -> None:
+def test_arbitrary_bytes_yield_csv_rows(content: bytes) -> None:
     assert all(row.number >= 2 for row in csv_rows(b"q,a\n" + content))
 
 
-def test_the_file_type_is_told_by_name_and_first_bytes(tmp_path: Path) -> None:
+def test_file_type_is_detected(tmp_path: Path) -> None:
     (tmp_path / "t.tsv").write_text("q\ta\nb\t2\n")
     (tmp_path / "packed.csv.gz").write_bytes(gzip.compress(b"q,a\nb,2\n"))
     (tmp_path / "list.json.gz").write_bytes(gzip.compress(b'[{"q": "b", "a": "2"}]'))
@@ -206,7 +205,7 @@ def test_the_file_type_is_told_by_name_and_first_bytes(tmp_path: Path) -> None:
         assert row.values == {"q": "b", "a": "2"}
 
 
-def test_a_truncated_gzip_file_ends_in_a_bad_row(tmp_path: Path) -> None:
+def test_truncated_gzip_ends_in_bad_row(tmp_path: Path) -> None:
     lines = b"".join(b'{"a": %d}\n' % os.urandom(1)[0] for _ in range(5_000))
     path = tmp_path / "cut.jsonl.gz"
     path.write_bytes(gzip.compress(lines)[:-500])
@@ -216,7 +215,7 @@ def test_a_truncated_gzip_file_ends_in_a_bad_row(tmp_path: Path) -> None:
     assert rows[-1].number == len(rows)
 
 
-def test_a_damaged_gzip_header_is_a_bad_row(tmp_path: Path) -> None:
+def test_damaged_gzip_header_is_bad_row(tmp_path: Path) -> None:
     path = tmp_path / "not-gzip.gz"
     path.write_bytes(b"\x1f\x8b" + bytes(range(256)))
     (row,) = rows_in(path)
@@ -224,14 +223,14 @@ def test_a_damaged_gzip_header_is_a_bad_row(tmp_path: Path) -> None:
     assert "gzip data is damaged" in row.reason
 
 
-def test_a_damaged_csv_header_is_refused(tmp_path: Path) -> None:
+def test_truncated_gzipped_csv_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "cut.csv.gz"
     path.write_bytes(gzip.compress(b"q,a\nb,2\n")[:15])
     with pytest.raises(DataError, match="gzip data is damaged"):
         rows_in(path)
 
 
-def test_parquet_values_become_json_values(tmp_path: Path) -> None:
+def test_parquet_values_become_json(tmp_path: Path) -> None:
     path = tmp_path / "x.parquet"
     day = pyarrow.scalar(0, pyarrow.date32()).as_py()
     columns = {"n": [1, 2], "x": [float("nan"), 0.5], "day": [day, None], "tags": [["a"], []]}
@@ -241,7 +240,7 @@ def test_parquet_values_become_json_values(tmp_path: Path) -> None:
     assert second.number == 2
 
 
-def test_parquet_bytes_are_a_bad_row(tmp_path: Path) -> None:
+def test_parquet_bytes_are_bad_row(tmp_path: Path) -> None:
     path = tmp_path / "x.parquet"
     pyarrow.parquet.write_table(pyarrow.table({"b": [b"\xff"]}), path)
     (row,) = rows_in(path)
@@ -249,24 +248,24 @@ def test_parquet_bytes_are_a_bad_row(tmp_path: Path) -> None:
     assert "bytes" in row.reason
 
 
-def test_a_damaged_parquet_file_is_refused(tmp_path: Path) -> None:
+def test_damaged_parquet_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.parquet"
     path.write_bytes(b"PAR1 is not enough")
     with pytest.raises(DataError, match="not a readable Parquet file"):
         rows_in(path)
 
 
-def test_parquet_keeps_meta_as_json_text_over_many_batches(tmp_path: Path) -> None:
+def test_parquet_round_trip_keeps_meta(tmp_path: Path) -> None:
     path = tmp_path / "x.parquet"
-    written = ({"p": str(i), "meta": {"n": i, "k": [i] * (i % 2)}} for i in range(2_500))
-    num_rows = write_parquet(path, written)
+    source = ({"p": str(i), "meta": {"n": i, "k": [i] * (i % 2)}} for i in range(2_500))
+    num_rows = write_parquet(path, source)
     rows = rows_in(path)
     assert num_rows == len(rows) == 2_500
     assert isinstance(rows[-1], ReadRow)
     assert json.loads(rows[-1].values["meta"]) == {"n": 2_499, "k": [2_499]}
 
 
-def test_progress_goes_from_nothing_to_all(tmp_path: Path) -> None:
+def test_fraction_read_reaches_one(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_bytes(GOOD * 10_000)
     with open_rows(path) as stream:
@@ -276,15 +275,14 @@ def test_progress_goes_from_nothing_to_all(tmp_path: Path) -> None:
         assert (before, stream.fraction_read()) == (0.0, 1.0)
 
 
-def test_a_missing_file_and_a_directory_are_told_apart(tmp_path: Path) -> None:
-    with ExitStack() as resources:
-        with pytest.raises(NotFoundError, match="no file"):
-            resources.enter_context(regular_file(tmp_path / "absent.jsonl"))
-        with pytest.raises(InvalidInputError, match="is a directory"):
-            resources.enter_context(regular_file(tmp_path))
+def test_missing_file_and_directory_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError, match="no file"), regular_file(tmp_path / "absent.jsonl"):
+        pass
+    with pytest.raises(InvalidInputError, match="is a directory"), regular_file(tmp_path):
+        pass
 
 
-def test_a_pipe_can_be_read_twice(tmp_path: Path) -> None:
+def test_pipe_can_be_read_twice(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     writer = threading.Thread(target=pipe.write_bytes, args=[GOOD])
@@ -299,11 +297,11 @@ def test_a_pipe_can_be_read_twice(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "source"), [("data/gsm8k.jsonl.gz", "gsm8k"), ("-", "stdin"), ("a b.csv", "a b"), (".x", ".x")]
 )
-def test_data_is_called_after_its_file(name: str, source: str) -> None:
+def test_source_name_follows_file_name(name: str, source: str) -> None:
     assert source_name(name) == source
 
 
-def test_a_partially_read_list_raises_no_warning(tmp_path: Path) -> None:
+def test_partially_read_list_closes_cleanly(tmp_path: Path) -> None:
     file = tmp_path / "list.json"
     file.write_text('[{"a": 1}, {"a": 2}]')
     with open_rows(file) as stream:

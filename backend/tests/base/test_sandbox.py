@@ -1,4 +1,4 @@
-"""What a sandboxed function can and cannot do. The attacks run as real Python in the child."""
+"""The limits of a sandboxed function. The attacks run as real Python code in the child process."""
 
 import os
 import time
@@ -140,7 +140,7 @@ def test_results_come_back_as_json():
     sandbox.close()
 
 
-def test_failed_start_says_why():
+def test_failed_start_names_cause():
     sandbox = Sandbox(_echo, prepare=_missing_library)
     with pytest.raises(SandboxError, match=r"did not start: .*no_such_library"):
         sandbox(1)

@@ -1,4 +1,4 @@
-"""YAML is read as it looks."""
+"""The accepted subset of YAML: typed scalars and lists, plain text, and errors with line numbers."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ from tunix_rt.base.files.yaml_text import parse_yaml
         ("é", "é"),
     ],
 )
-def test_scalars_and_lists_are_what_they_look_like(text: str, value: Any) -> None:
+def test_scalars_and_lists_are_typed(text: str, value: Any) -> None:
     read = parse_yaml(text, what="text")
     assert read == value
     assert type(read) is type(value)
@@ -33,7 +33,7 @@ def test_scalars_and_lists_are_what_they_look_like(text: str, value: Any) -> Non
 @pytest.mark.parametrize(
     "text", ["no", "off", "010", "0x10", "1:30", "2025-01-01", ".inf", "'1'", "<<", "1e"]
 )
-def test_yaml_1_1_literals_are_text(text: str) -> None:
+def test_yaml_1_1_literals_stay_text(text: str) -> None:
     assert parse_yaml(text, what="text") == text.strip("'")
 
 
@@ -52,7 +52,7 @@ def test_yaml_1_1_literals_are_text(text: str) -> None:
         ("[" * 20_000, "not readable YAML: nested too deeply"),
     ],
 )
-def test_ambiguous_yaml_is_an_error_with_its_line(text: str, problem: str) -> None:
+def test_ambiguous_yaml_names_line(text: str, problem: str) -> None:
     with pytest.raises(InvalidInputError) as caught:
         parse_yaml(text, what="my.yaml")
     assert caught.value.detail.startswith("my.yaml")

@@ -1,4 +1,4 @@
-"""Names that try to be paths: nothing outside the home is read, written or revealed."""
+"""Path traversal: nothing outside the home is read, written or revealed."""
 
 import gzip
 import hashlib
@@ -21,8 +21,8 @@ from tunix_rt.datasets.build import build_from_store
 from tunix_rt.datasets.types import DatasetSpec
 from tunix_rt.traces.store import TraceRepository
 
-OUTSIDE = "what another user wrote"
-TRICKS = [
+OUTSIDE_TEXT = "another user's text"
+PATH_TRICKS = [
     "..",
     "../outside",
     "../../outside",
@@ -52,18 +52,18 @@ def home(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def outside(tmp_path: Path) -> Path:
-    """What a client must not reach: another user's dataset and tokenizer, beside the home."""
+    """Another user's dataset and tokenizer beside the home, which no client may reach."""
     folder = tmp_path / "outside"
     write_tokenizer(folder)
-    (folder / "train.jsonl").write_text(OUTSIDE)
-    (folder / "manifest.json").write_text(json.dumps({"detail": OUTSIDE}))
-    (folder / "template.jinja").write_text(OUTSIDE)
+    (folder / "train.jsonl").write_text(OUTSIDE_TEXT)
+    (folder / "manifest.json").write_text(json.dumps({"detail": OUTSIDE_TEXT}))
+    (folder / "template.jinja").write_text(OUTSIDE_TEXT)
     return folder
 
 
 @pytest.fixture
 def http(home: Path, outside: Path) -> Iterator[TestClient]:
-    """A server with one dataset, and links in its datasets directory that lead outside."""
+    """A server with one dataset, and a symlink out of its datasets directory."""
     store = open_home(Settings(home=home))
     rows = sums(8)
     TraceRepository(store.database).add_many([(row.trace(), row.canonical) for row in rows])
@@ -74,13 +74,13 @@ def http(home: Path, outside: Path) -> Iterator[TestClient]:
 
 
 @pytest.fixture(autouse=True)
-def _nothing_outside_changes(tmp_path: Path, http: TestClient) -> Iterator[None]:
-    before = everything_outside(tmp_path)
+def _assert_outside_unchanged(tmp_path: Path, http: TestClient) -> Iterator[None]:
+    before = hash_files_outside(tmp_path)
     yield
-    assert everything_outside(tmp_path) == before
+    assert hash_files_outside(tmp_path) == before
 
 
-def everything_outside(tmp_path: Path) -> dict[str, str]:
+def hash_files_outside(tmp_path: Path) -> dict[str, str]:
     return {
         str(path): hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "directory"
         for path in sorted(tmp_path.rglob("*"))
@@ -88,50 +88,50 @@ def everything_outside(tmp_path: Path) -> dict[str, str]:
     }
 
 
-def refused(response: Response) -> None:
+def assert_refused(response: Response) -> None:
     assert response.status_code in (404, 405, 409, 422), (response.url, response.text)
     error_of(response, response.status_code)
-    assert OUTSIDE not in response.text
+    assert OUTSIDE_TEXT not in response.text
 
 
-def test_a_key_that_is_a_path_leads_nowhere(http: TestClient, home: Path) -> None:
-    for key in TRICKS:
+def test_path_like_dataset_keys_are_refused(http: TestClient, home: Path) -> None:
+    for key in PATH_TRICKS:
         dataset = f"/api/datasets/{quote(key, safe='')}"
         for rest in ("", "/rows", "/card", "/export.jsonl", "/export.parquet", "/xray", "/xray.html"):
-            refused(http.get(dataset + rest))
-        refused(http.get("/api/datasets/demo-v1/diff", params={"other": key}))
-        refused(http.post(f"{dataset}/verify"))
-        refused(http.delete(dataset))
+            assert_refused(http.get(dataset + rest))
+        assert_refused(http.get("/api/datasets/demo-v1/diff", params={"other": key}))
+        assert_refused(http.post(f"{dataset}/verify"))
+        assert_refused(http.delete(dataset))
     assert (home / "datasets" / "linked-v1").is_symlink()
 
 
-def test_a_name_that_is_a_path_builds_nothing(http: TestClient, home: Path) -> None:
-    there_before = sorted((home / "datasets").iterdir())
-    for key in TRICKS:
+def test_path_like_names_build_nothing(http: TestClient, home: Path) -> None:
+    before = sorted((home / "datasets").iterdir())
+    for key in PATH_TRICKS:
         for wrong in (
             {"dataset_name": f"{key}/new"},
             {"dataset_version": key},
             {"parent_dataset_key": key},
             {"splits": {f"{key}/": 1.0}},
         ):
-            refused(http.post("/api/datasets/build", json={"dataset_name": "new"} | wrong))
-    assert sorted((home / "datasets").iterdir()) == there_before
+            assert_refused(http.post("/api/datasets/build", json={"dataset_name": "new"} | wrong))
+    assert sorted((home / "datasets").iterdir()) == before
 
 
-def test_a_build_does_not_write_through_a_planted_link(http: TestClient) -> None:
-    refused(http.post("/api/datasets/build", json={"dataset_name": "linked"}))
+def test_build_does_not_follow_symlinks(http: TestClient) -> None:
+    assert_refused(http.post("/api/datasets/build", json={"dataset_name": "linked"}))
 
 
-def test_a_path_as_split_model_or_template_is_refused(http: TestClient, home: Path, outside: Path) -> None:
-    for name in [*TRICKS, str(outside), f"{home}/../outside"]:
+def test_path_like_parameters_are_refused(http: TestClient, home: Path, outside: Path) -> None:
+    for name in [*PATH_TRICKS, str(outside), f"{home}/../outside"]:
         for place in ("split", "model", "template"):
-            refused(http.get("/api/datasets/demo-v1/xray", params={place: name}))
-        refused(http.get("/api/datasets/demo-v1/rows", params={"split": name}))
-        refused(http.get("/api/datasets/demo-v1/export.jsonl", params={"split": name}))
+            assert_refused(http.get("/api/datasets/demo-v1/xray", params={place: name}))
+        assert_refused(http.get("/api/datasets/demo-v1/rows", params={"split": name}))
+        assert_refused(http.get("/api/datasets/demo-v1/export.jsonl", params={"split": name}))
 
 
 @pytest.mark.parametrize("name", ["../../evil.jsonl", "/etc/evil.csv", "evil\x00.parquet", "..", "a" * 5_000])
-def test_the_name_of_an_upload_is_never_a_path(http: TestClient, home: Path, name: str) -> None:
+def test_upload_filename_is_never_a_path(http: TestClient, home: Path, name: str) -> None:
     row = json.dumps(body("from an upload")).encode()
     response = http.post("/api/datasets/ingest", files={"file": (name, row)})
     assert response.status_code in (201, 400, 422), response.text
@@ -158,7 +158,7 @@ def damaged_files() -> dict[str, bytes]:
     }
 
 
-def test_a_damaged_upload_is_refused_whole_and_leaves_nothing(http: TestClient) -> None:
+def test_damaged_upload_stores_nothing(http: TestClient) -> None:
     total = http.get("/api/traces").json()["pagination"]["total"]
     for name, content in damaged_files().items():
         error = error_of(http.post("/api/datasets/ingest", files={"file": (name, content)}), 422)
@@ -166,7 +166,7 @@ def test_a_damaged_upload_is_refused_whole_and_leaves_nothing(http: TestClient) 
     assert http.get("/api/traces").json()["pagination"]["total"] == total
 
 
-def test_a_split_file_that_is_a_link_is_not_followed(http: TestClient, home: Path, outside: Path) -> None:
+def test_symlinked_split_is_refused(http: TestClient, home: Path, outside: Path) -> None:
     split = home / "datasets" / "demo-v1" / "train.jsonl"
     split.unlink()
     split.symlink_to(outside / "train.jsonl")
@@ -175,6 +175,6 @@ def test_a_split_file_that_is_a_link_is_not_followed(http: TestClient, home: Pat
         assert "link" in error["detail"]
 
 
-def test_a_link_planted_as_a_dataset_is_not_listed(http: TestClient) -> None:
+def test_symlinked_dataset_is_not_listed(http: TestClient) -> None:
     keys = [entry["dataset_key"] for entry in http.get("/api/datasets").json()["data"]]
     assert keys == ["demo-v1"]

@@ -14,12 +14,12 @@ from tunix_rt.cli.server import has_display, page_address
         ("box.example", "http://box.example:8000"),
     ],
 )
-def test_the_page_is_opened_where_this_machine_finds_it(host: str, address: str) -> None:
+def test_page_address_is_reachable_locally(host: str, address: str) -> None:
     assert page_address(host, 8000) == address
 
 
 @pytest.mark.parametrize(
-    ("platform", "environment", "has_one"),
+    ("platform", "environment", "expected"),
     [
         ("linux", {"DISPLAY": ":0"}, True),
         ("linux", {"WAYLAND_DISPLAY": "wayland-0"}, True),
@@ -28,7 +28,5 @@ def test_the_page_is_opened_where_this_machine_finds_it(host: str, address: str)
         ("darwin", {"SSH_CONNECTION": "10.0.0.1 5 10.0.0.2 22"}, False),
     ],
 )
-def test_a_browser_is_opened_only_where_there_is_a_screen(
-    platform: str, environment: dict[str, str], has_one: bool
-) -> None:
-    assert has_display(platform, environment) is has_one
+def test_browser_needs_a_display(platform: str, environment: dict[str, str], expected: bool) -> None:
+    assert has_display(platform, environment) is expected

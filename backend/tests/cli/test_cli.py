@@ -1,4 +1,4 @@
-"""The trace commands as a person and as a program use them: text, `--json`, errors and exit codes."""
+"""The trace commands: text output, `--json`, errors and exit codes."""
 
 import json
 from pathlib import Path
@@ -14,14 +14,14 @@ from tunix_rt.cli.main import app
 from tunix_rt.traces.linter.findings import LINTER_VERSION
 from tunix_rt.traces.types import canonical_json
 
-NOBODY = "01234567-89ab-8def-8123-456789abcdef"
+UNKNOWN_ID = "01234567-89ab-8def-8123-456789abcdef"
 WRONG = make_trace("What is 2 + 3?", ["2 + 3 = 6"], "6", source="books")
 RIGHT = make_trace("What is 2 + 3?", ["2 + 3 = 5"], "5", source="books")
 
 
 @pytest.fixture(autouse=True)
 def _store(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every command runs on the store of this test, once per database."""
+    """Run every command on the store of this test, once per database."""
     if settings.database_url is not None:
         monkeypatch.setenv("TUNIX_RT_DATABASE_URL", settings.database_url)
 
@@ -38,14 +38,14 @@ def invoke(*arguments: str | Path) -> Result:
 
 
 def run(*arguments: str | Path) -> str:
-    """What a command prints for people."""
+    """Return the text output of a command."""
     result = invoke(*arguments)
     assert result.exit_code == 0, result.output
     return result.stdout
 
 
 def run_json(*arguments: str | Path) -> Any:
-    """What a command prints for programs."""
+    """Return the `--json` output of a command."""
     return json.loads(run(*arguments, "--json"))
 
 
@@ -59,13 +59,13 @@ def stored_ids() -> list[str]:
     return [item["id"] for item in run_json("list")["data"]]
 
 
-def test_import_tells_people_and_programs_the_same(file: Path) -> None:
+def test_import_is_idempotent(file: Path) -> None:
     assert "Imported 2 of 2 trace rows" in run("import", file)
     again = run_json("import", file)
     assert (again["num_read"], again["num_imported"], again["num_present"]) == (2, 0, 2)
 
 
-def test_a_file_with_a_bad_row_is_a_data_error(file: Path, tmp_path: Path) -> None:
+def test_invalid_row_rejects_the_import(file: Path, tmp_path: Path) -> None:
     with file.open("a") as more:
         more.write('{"prompt": "half a trace"}\n')
     error = failure("import", file)
@@ -105,14 +105,14 @@ def test_show_prints_steps_and_findings(file: Path) -> None:
     assert shown["report"]["findings"][0]["code"] == "arithmetic-wrong"
 
 
-def test_lint_judges_what_is_stored_once(file: Path) -> None:
+def test_lint_skips_linted_traces(file: Path) -> None:
     run("import", file)
     assert "Linted 2 traces" in run("lint")
     assert run_json("lint") == {"linted": 0, "linter_version": LINTER_VERSION}
     assert [item["score"] for item in run_json("list", "--code", "arithmetic-wrong")["data"]] != [100.0]
 
 
-def test_compare_lines_up_the_steps(file: Path) -> None:
+def test_compare_aligns_the_steps(file: Path) -> None:
     run("import", file)
     ids = stored_ids()
     assert "different answers" in run("compare", *ids)
@@ -121,7 +121,7 @@ def test_compare_lines_up_the_steps(file: Path) -> None:
     assert compared["steps"][0]["kind"] == "changed"
 
 
-def test_export_writes_what_was_imported(file: Path, tmp_path: Path) -> None:
+def test_export_round_trips_the_import(file: Path, tmp_path: Path) -> None:
     run("import", file)
     assert sorted(run("export").splitlines()) == sorted(file.read_text().splitlines())
     assert "Wrote 2 traces" in run("export", "--output", tmp_path / "out.jsonl")
@@ -148,8 +148,10 @@ def test_delete_removes_one_trace(file: Path) -> None:
     assert stored_ids() == []
 
 
-@pytest.mark.parametrize("arguments", [("show", NOBODY), ("delete", NOBODY), ("compare", NOBODY, NOBODY)])
-def test_an_unknown_trace_is_a_usage_error(arguments: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    "arguments", [("show", UNKNOWN_ID), ("delete", UNKNOWN_ID), ("compare", UNKNOWN_ID, UNKNOWN_ID)]
+)
+def test_unknown_trace_is_usage_error(arguments: tuple[str, ...]) -> None:
     error = failure(*arguments)
     assert (error.exit_code, error.code) == (2, "not-found")
     assert "tunix-rt traces list" in error.next_step

@@ -1,4 +1,4 @@
-"""Every command of the README and of the pages works, in the order of its page, in a home of its own."""
+"""Every documented command works, in the order of its page, in a fresh home."""
 
 import re
 import shlex
@@ -25,30 +25,30 @@ PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/*.md")), ROOT / "su
 PAGES = [page for page in PAGES if any(block.commands for block in blocks_of(page))]
 
 ONLY_PARSED = {
-    r"tunix-rt (up|worker)\b": "serves until it is stopped",
+    r"tunix-rt (up|worker)\b": "serves until stopped",
     r"tunix-rt doctor\b": "starts both engines",
-    r"tunix-rt train (?!.*--device cpu)": "trains; the smoke run of training.md is run",
+    r"tunix-rt train (?!.*--device cpu)": "trains; only the smoke run of training.md runs",
     r"python training|torchrun": "trains or evaluates; test_launchers.py runs them",
-    r"tunix-rt eval (?!list|show|items|rescore|score|export|add|rm|leaderboard)": "a model writes",
-    r"tunix-rt (chat|models export|models register .*--step)\b": "a model is loaded",
-    r"tunix-rt data xray .*--model google/": "needs the hub",
+    r"tunix-rt eval (?!list|show|items|rescore|score|export|add|rm|leaderboard)": "generates with a model",
+    r"tunix-rt (chat|models export|models register .*--step)\b": "loads a model",
+    r"tunix-rt data xray .*--model google/": "needs the Hugging Face Hub",
     r"tunix-rt runs submit .*--wait": "waits for a worker",
-    r"tunix-rt kaggle (preflight|pull|push)\b": "needs a TPU or Kaggle; test_kaggle_client.py has a stand-in",
-    r"tunix-rt tune (training|resume|best)": "trains, or needs a trial that did",
+    r"tunix-rt kaggle (preflight|pull|push)\b": "needs a TPU or Kaggle; see test_kaggle_client.py",
+    r"tunix-rt tune (training|resume|best)": "trains, or needs a trained trial",
     r"tunix-rt evidence verify submission_runs/(demo_cpu|gsm8k)": "test_submission_runs.py verifies them",
 }
-"""What cannot run here in a moment, by how it begins, with the reason. The real parser still reads it."""
+"""Commands that cannot run quickly here, by prefix, with the reason. They are still parsed."""
 
 CHEAPER = {r"tunix-rt plan ": "--fast", r"tunix-rt kaggle notebook ": "--fast"}
-"""Flags that take the minutes out of a command: a plan is estimated, and not compiled for a TPU."""
+"""Flags that make a command fast: a plan is estimated instead of compiled for a TPU."""
 
 EXIT_CODES = {r"tunix-rt plan training/configs/seed_m38_tpu.yaml": 1}
-"""Of commands whose page shows them fail."""
+"""Exit codes of commands that fail on their page."""
 
 
 @dataclass(frozen=True)
 class Project:
-    """A home with its work directory, and what stands for the names that a reader replaces."""
+    """A home, a work directory, and values for the placeholders on the pages."""
 
     home: Path
     work: Path
@@ -56,7 +56,7 @@ class Project:
 
 
 @pytest.fixture(scope="session")
-def made_project(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
+def project_template(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
     root = tmp_path_factory.mktemp("documented")
     home, work = root / "home", root / "work"
     work.mkdir()
@@ -67,27 +67,29 @@ def made_project(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory
 
 
 @pytest.fixture
-def project(made_project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
-    """A copy for one page."""
+def project(project_template: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """A copy of the template for one page."""
     home, work = tmp_path / "home", tmp_path / "work"
-    shutil.copytree(made_project.home, home)
-    shutil.copytree(made_project.work, work, symlinks=True)
+    shutil.copytree(project_template.home, home)
+    shutil.copytree(project_template.work, work, symlinks=True)
     monkeypatch.setenv("TUNIX_RT_HOME", str(home))
     monkeypatch.chdir(work)
-    moved = {
-        word: name.replace(str(made_project.home), str(home)).replace(str(made_project.work), str(work))
-        for word, name in made_project.stand_ins.items()
+    stand_ins = {
+        word: name.replace(str(project_template.home), str(home)).replace(
+            str(project_template.work), str(work)
+        )
+        for word, name in project_template.stand_ins.items()
     }
-    return Project(home, work, moved)
+    return Project(home, work, stand_ins)
 
 
-def found(table: Mapping[str, str | int], command: str) -> str | int | None:
-    """What the table has for the command."""
+def lookup(table: Mapping[str, str | int], command: str) -> str | int | None:
+    """Return the first value whose pattern matches the command."""
     return next((value for pattern, value in table.items() if re.match(pattern, command)), None)
 
 
 def check(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run a command, or at least have it read by what would run it."""
+    """Run a command, or at least parse it."""
     program, *words = shlex.split(command)
     if program == "make":
         assert re.search(rf"^{words[0]}:", (ROOT / "Makefile").read_text(), re.M), command
@@ -103,7 +105,7 @@ def check(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
         run_elsewhere(command)
     elif words[:1] == ["-m"]:
         check_module(words[1], words[2:])
-    elif found(ONLY_PARSED, command):
+    elif lookup(ONLY_PARSED, command):
         parse(command)
     else:
         check_run(command)
@@ -112,27 +114,27 @@ def check(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def check_run(command: str) -> None:
     before, _, after = command.rpartition(" | ")
     stdin = run_elsewhere(before) if before else None
-    code, said = run(f"{after} {found(CHEAPER, after) or ''}", stdin=stdin)
-    assert code == (found(EXIT_CODES, command) or 0), f"{command}: exit {code}\n{said}"
+    code, output = run(f"{after} {lookup(CHEAPER, after) or ''}", stdin=stdin)
+    assert code == (lookup(EXIT_CODES, command) or 0), f"{command}: exit {code}\n{output}"
 
 
 def check_extras(requirement: str) -> None:
-    """That the extras of `tunix-rt[a,b]` exist."""
+    """Check that the extras of `tunix-rt[a,b]` exist."""
     known = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    asked = re.fullmatch(r"tunix-rt(?:\[(.*)\])?", requirement)
-    assert asked, requirement
-    assert set(filter(None, (asked[1] or "").split(","))) <= set(known), requirement
+    requested = re.fullmatch(r"tunix-rt(?:\[(.*)\])?", requirement)
+    assert requested, requirement
+    assert set(filter(None, (requested[1] or "").split(","))) <= set(known), requirement
 
 
 def check_module(module: str, words: list[str]) -> None:
-    """That a benchmark is there and knows the flags; they take minutes, or a GPU."""
+    """Check that a benchmark exists and knows the flags; running it takes minutes or a GPU."""
     source = (ROOT / f"{module.replace('.', '/')}.py").read_text()
     for flag in (word for word in words if word.startswith("--")):
         assert f'"{flag}"' in source, f"{module} has no {flag}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_the_commands_of_a_page_work(page: Path, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page_commands_succeed(page: Path, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     for block in blocks_of(page):
         if block.title:
             (project.work / block.title).write_text(block.text, encoding="utf-8")
@@ -140,7 +142,7 @@ def test_the_commands_of_a_page_work(page: Path, project: Project, monkeypatch: 
             check(filled_in(command, project.stand_ins), monkeypatch)
 
 
-def test_commands_in_workflows_are_understood() -> None:
+def test_workflow_commands_parse() -> None:
     yaml = [block.text for page in PAGES for block in blocks_of(page) if block.language == "yaml"]
     commands = re.findall(r"^- run: (tunix-rt .*?)(?: >>.*)?$", "".join(yaml), re.M)
     assert commands
@@ -148,14 +150,14 @@ def test_commands_in_workflows_are_understood() -> None:
         parse(command)
 
 
-def test_every_exception_is_that_of_a_documented_command() -> None:
+def test_every_exception_matches_a_command() -> None:
     commands = [command for page in PAGES for block in blocks_of(page) for command in block.commands]
     for pattern in [*ONLY_PARSED, *CHEAPER, *EXIT_CODES]:
         assert any(re.match(pattern, command) for command in commands), pattern
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_commands_stand_in_blocks_that_are_run(page: Path) -> None:
+def test_commands_appear_only_in_shell_blocks(page: Path) -> None:
     for block in blocks_of(page):
         if block.language != SHELL:
             assert not re.search(r"^\s*(\$ )?(tunix-rt|curl|make|python|pip) ", block.text, re.M), block.text

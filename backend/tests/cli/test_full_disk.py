@@ -1,8 +1,8 @@
-"""No space left in the middle of a write: a clear error, the old state whole, and later it works again."""
+"""A write that runs out of space fails with a clear error, keeps existing data and can be retried."""
 
-import resource
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,8 +19,14 @@ from tunix_rt.traces.store import TraceRepository
 from tunix_rt.traces.types import Trace
 
 NUM_TRACES = 6_000
-NUM_BEFORE = 100
+NUM_STORED = 100
 KIB = 1024
+# Sets the limit in the child and then replaces itself: forking is unsafe once JAX is loaded here.
+LIMIT_FILE_SIZE = """
+import os, resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), int(sys.argv[1])))
+os.execv(sys.argv[2], sys.argv[2:])
+"""
 
 
 @pytest.fixture(scope="module")
@@ -35,30 +41,26 @@ def file(tmp_path: Path, lines: list[str]) -> Path:
     return path
 
 
-def store_some(settings: Settings, lines: list[str]) -> None:
+def store_traces(settings: Settings, lines: list[str]) -> None:
     store = open_home(settings)
     TraceRepository(store.database).add_many([(Trace.model_validate_json(line), line) for line in lines])
     store.close()
 
 
-def run_starved(settings: Settings, max_file_bytes: int, *arguments: str | Path) -> None:
-    """Run a command that cannot make any file larger; it must fail as errors do."""
-
-    def limit_files() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (max_file_bytes, max_file_bytes))
-
+def run_without_space(settings: Settings, max_file_bytes: int, *arguments: str | Path) -> None:
+    """Run a command under a file size limit and check that it fails with a space error."""
+    limit = [sys.executable, "-c", LIMIT_FILE_SIZE, str(max_file_bytes)]
     done = subprocess.run(
-        [*PROGRAM, *map(str, arguments)],
+        [*limit, *PROGRAM, *map(str, arguments)],
         env=environment(settings),
-        preexec_fn=limit_files,
         capture_output=True,
         text=True,
         timeout=60,
     )
-    assert_says_what_to_do(done)
+    assert_space_error(done)
 
 
-def assert_says_what_to_do(done: subprocess.CompletedProcess[str]) -> None:
+def assert_space_error(done: subprocess.CompletedProcess[str]) -> None:
     assert done.returncode == 1, done
     assert done.stderr.startswith("error: ")
     assert "\nnext:  " in done.stderr
@@ -66,24 +68,24 @@ def assert_says_what_to_do(done: subprocess.CompletedProcess[str]) -> None:
     assert "space" in done.stderr.lower()
 
 
-@pytest.mark.parametrize("room_kib", [8, 900])
-def test_an_import_without_room_keeps_what_was_there(
-    tmp_path: Path, file: Path, lines: list[str], room_kib: int
+@pytest.mark.parametrize("free_kib", [8, 900])
+def test_failed_import_keeps_stored_traces(
+    tmp_path: Path, file: Path, lines: list[str], free_kib: int
 ) -> None:
     settings = Settings(home=tmp_path / "home")
-    store_some(settings, lines[:NUM_BEFORE])
+    store_traces(settings, lines[:NUM_STORED])
     size = (settings.home_dir / "tunix_rt.db").stat().st_size
-    run_starved(settings, size + room_kib * KIB, "traces", "import", file)
-    assert NUM_BEFORE <= assert_consistent(settings, lines) < NUM_TRACES
+    run_without_space(settings, size + free_kib * KIB, "traces", "import", file)
+    assert NUM_STORED <= assert_consistent(settings, lines) < NUM_TRACES
     assert run_here("traces", "import", file, settings=settings).returncode == 0
     assert assert_consistent(settings, lines) == NUM_TRACES
 
 
 @pytest.mark.parametrize("max_kib", [1, 512])
-def test_a_build_without_room_leaves_no_dataset(tmp_path: Path, lines: list[str], max_kib: int) -> None:
+def test_failed_build_leaves_no_dataset(tmp_path: Path, lines: list[str], max_kib: int) -> None:
     settings = Settings(home=tmp_path / "home")
-    store_some(settings, lines)
-    run_starved(settings, max_kib * KIB, "data", "build", "--name", "full")
+    store_traces(settings, lines)
+    run_without_space(settings, max_kib * KIB, "data", "build", "--name", "full")
     assert dataset_keys(settings.datasets_dir) == []
     assert not list(settings.datasets_dir.glob(".building-*"))
     assert run_here("data", "build", "--name", "full", settings=settings).returncode == 0
@@ -91,36 +93,36 @@ def test_a_build_without_room_leaves_no_dataset(tmp_path: Path, lines: list[str]
 
 
 @pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz", "out.parquet"])
-def test_an_export_without_room_keeps_the_old_file(tmp_path: Path, lines: list[str], name: str) -> None:
+def test_failed_export_keeps_old_file(tmp_path: Path, lines: list[str], name: str) -> None:
     settings = Settings(home=tmp_path / "home")
-    store_some(settings, lines)
+    store_traces(settings, lines)
     target = tmp_path / "exports" / name
     target.parent.mkdir()
-    target.write_text("the export of last week")
+    target.write_text("old export")
     export = ("traces", "export", "--output", target)
-    run_starved(settings, 32 * KIB, *export)
-    assert target.read_text() == "the export of last week"
+    run_without_space(settings, 32 * KIB, *export)
+    assert target.read_text() == "old export"
     assert list(target.parent.iterdir()) == [target]
     assert run_here(*export, settings=settings).returncode == 0
 
 
-def test_generating_without_room_leaves_no_file(tmp_path: Path) -> None:
+def test_failed_generate_leaves_no_file(tmp_path: Path) -> None:
     target = tmp_path / "made" / "traces.jsonl"
     settings = Settings(home=tmp_path / "home")
-    run_starved(settings, 16 * KIB, "traces", "generate", "--count", "200", "--output", target)
+    run_without_space(settings, 16 * KIB, "traces", "generate", "--count", "200", "--output", target)
     assert list(target.parent.iterdir()) == []
 
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of four megabytes."""
+    """A disk of 4 MB."""
     with small_disk_in(tmp_path, megabytes=4) as disk:
         yield disk
 
 
-def test_a_disk_that_fills_up_loses_nothing(small_disk: Path, file: Path, lines: list[str]) -> None:
+def test_full_disk_loses_no_data(small_disk: Path, file: Path, lines: list[str]) -> None:
     settings = Settings(home=small_disk / "home")
-    store_some(settings, lines[:NUM_BEFORE])
+    store_traces(settings, lines[:NUM_STORED])
     ballast = small_disk / "ballast"
     for leave_kib, command in (
         (200, ("traces", "import", file)),
@@ -128,14 +130,14 @@ def test_a_disk_that_fills_up_loses_nothing(small_disk: Path, file: Path, lines:
         (0, ("data", "build", "--name", "full")),
     ):
         fill(small_disk, ballast, leave=leave_kib * KIB)
-        assert_says_what_to_do(run_here(*command, settings=settings))
+        assert_space_error(run_here(*command, settings=settings))
         ballast.unlink()
-    assert NUM_BEFORE <= assert_consistent(settings, lines) < NUM_TRACES
+    assert NUM_STORED <= assert_consistent(settings, lines) < NUM_TRACES
     assert run_here("data", "build", "--name", "full", settings=settings).returncode == 0
     assert verify_dataset(settings.datasets_dir, "full-v1").intact
 
 
 def fill(disk: Path, ballast: Path, *, leave: int) -> None:
-    """Take all the space but `leave` bytes."""
+    """Fill the disk until `leave` bytes are free."""
     free = shutil.disk_usage(disk).free
     ballast.write_bytes(b"x" * max(0, free - leave))

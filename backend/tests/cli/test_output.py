@@ -1,4 +1,4 @@
-"""How the command line talks where nobody looks."""
+"""Terminal output when standard output is not a terminal."""
 
 import io
 
@@ -7,12 +7,12 @@ import pytest
 from tunix_rt.base.terminal.output import counted, err, print_table
 
 
-def test_a_notebook_that_forces_colours_gets_no_moving_bars(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_forced_colours_do_not_animate_output(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     assert not type(err)(file=io.StringIO()).is_terminal
 
 
-def test_a_piped_table_has_one_line_per_row(
+def test_piped_table_has_one_line_per_row(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "40")
@@ -21,6 +21,6 @@ def test_a_piped_table_has_one_line_per_row(
     assert row.split()[:2] == ["e1", "a-run-with-a-long-name" * 4]
 
 
-@pytest.mark.parametrize(("number", "said"), [(0, "0 rows"), (1, "1 row"), (2_000, "2,000 rows")])
-def test_one_of_a_thing_is_not_several(number: int, said: str) -> None:
-    assert counted(number, "row") == said
+@pytest.mark.parametrize(("number", "text"), [(0, "0 rows"), (1, "1 row"), (2_000, "2,000 rows")])
+def test_counted_nouns_are_pluralized(number: int, text: str) -> None:
+    assert counted(number, "row") == text

@@ -19,7 +19,7 @@ def prompts(home: Path, split: str, key: str = "demo-v1") -> list[str]:
     return [json.loads(line)["prompt"] for line in lines]
 
 
-def test_a_dataset_directory_holds_the_rows_the_card_and_the_manifest(tmp_path: Path) -> None:
+def test_build_writes_rows_card_and_manifest(tmp_path: Path) -> None:
     rows = sums(30)
     outcome = build(tmp_path, rows, splits=HALVES)
     folder = tmp_path / "datasets" / "demo-v1"
@@ -34,7 +34,7 @@ def test_a_dataset_directory_holds_the_rows_the_card_and_the_manifest(tmp_path: 
     assert outcome.trace_count == 30
 
 
-def test_the_manifest_on_disk_is_the_one_returned_and_has_no_nulls(tmp_path: Path) -> None:
+def test_manifest_on_disk_matches_outcome(tmp_path: Path) -> None:
     outcome = build(tmp_path, sums(5))
     text = (tmp_path / "datasets/demo-v1/manifest.json").read_text(encoding="utf-8")
     assert DatasetManifest.model_validate_json(text) == outcome.manifest
@@ -42,7 +42,7 @@ def test_the_manifest_on_disk_is_the_one_returned_and_has_no_nulls(tmp_path: Pat
     assert outcome.manifest.created_at.tzinfo == UTC
 
 
-def test_rows_are_in_the_order_of_their_ids(tmp_path: Path) -> None:
+def test_rows_are_sorted_by_id(tmp_path: Path) -> None:
     rows = sums(20)
     random.Random(0).shuffle(rows)
     build(tmp_path, rows)
@@ -50,7 +50,7 @@ def test_rows_are_in_the_order_of_their_ids(tmp_path: Path) -> None:
     assert lines == [row.canonical for row in sorted(rows, key=lambda row: row.id)]
 
 
-def test_the_order_of_the_rows_does_not_change_the_content(tmp_path: Path) -> None:
+def test_content_hash_ignores_row_order(tmp_path: Path) -> None:
     rows = sums(40)
     hashes = set()
     for seed in range(3):
@@ -60,7 +60,7 @@ def test_the_order_of_the_rows_does_not_change_the_content(tmp_path: Path) -> No
     assert len(hashes) == 1
 
 
-def test_building_the_same_content_again_changes_nothing(tmp_path: Path) -> None:
+def test_rebuild_of_same_content_is_unchanged(tmp_path: Path) -> None:
     first = build(tmp_path, sums(5))
     before = (tmp_path / "datasets/demo-v1/manifest.json").stat().st_mtime_ns
     second = build(tmp_path, sums(5))
@@ -68,7 +68,7 @@ def test_building_the_same_content_again_changes_nothing(tmp_path: Path) -> None
     assert (tmp_path / "datasets/demo-v1/manifest.json").stat().st_mtime_ns == before
 
 
-def test_the_same_key_with_other_content_is_refused_and_the_old_dataset_stays(tmp_path: Path) -> None:
+def test_conflicting_rebuild_keeps_old_dataset(tmp_path: Path) -> None:
     first = build(tmp_path, sums(5))
     with pytest.raises(ConflictError, match="another version"):
         build(tmp_path, sums(6))
@@ -76,7 +76,7 @@ def test_the_same_key_with_other_content_is_refused_and_the_old_dataset_stays(tm
     assert DatasetManifest.model_validate_json(manifest) == first.manifest
 
 
-def test_nothing_but_datasets_is_left_after_good_and_bad_builds(tmp_path: Path) -> None:
+def test_failed_builds_leave_no_files(tmp_path: Path) -> None:
     build(tmp_path, sums(5))
     with pytest.raises(ConflictError):
         build(tmp_path, sums(6))
@@ -86,42 +86,42 @@ def test_nothing_but_datasets_is_left_after_good_and_bad_builds(tmp_path: Path) 
     assert visible == {"demo-v1", ".build.lock"}
 
 
-def test_the_same_question_never_lands_on_two_sides(tmp_path: Path) -> None:
+def test_splits_share_no_question(tmp_path: Path) -> None:
     rows = [
         stored(make_trace(f"{space}What is {n} + 1?", ["count up"] * copies, str(n + 1)))
         for n in range(60)
         for copies, space in ((1, ""), (2, "  "), (3, "\n"))
     ]
     build(tmp_path, rows, splits=HALVES)
-    sides = [{normalised_prompt(prompt) for prompt in prompts(tmp_path, split)} for split in HALVES]
-    assert not sides[0] & sides[1]
-    assert all(sides)
+    questions = [{normalised_prompt(prompt) for prompt in prompts(tmp_path, split)} for split in HALVES]
+    assert not questions[0] & questions[1]
+    assert all(questions)
 
 
-def test_nothing_to_build_from_is_an_error(tmp_path: Path) -> None:
+def test_empty_selection_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="No stored trace matches"):
         build(tmp_path, [])
 
 
-def test_an_empty_split_is_a_warning_in_the_manifest(tmp_path: Path) -> None:
+def test_empty_split_adds_warning(tmp_path: Path) -> None:
     outcome = build(tmp_path, sums(1, first=3), splits={"train": 0.999, "validation": 0.001})
     assert any("'validation' is empty" in warning for warning in outcome.manifest.warnings)
 
 
-def test_questions_with_disagreeing_answers_are_a_warning(tmp_path: Path) -> None:
+def test_disagreeing_answers_add_warning(tmp_path: Path) -> None:
     rows = [stored(make_trace(final_answer="5")), stored(make_trace(final_answer="6"))]
     outcome = build(tmp_path, rows)
     assert outcome.manifest.splits[0].statistics.num_prompts_with_several_answers == 1
     assert any("disagree" in warning for warning in outcome.manifest.warnings)
 
 
-def test_the_limit_keeps_the_newest_rows(tmp_path: Path) -> None:
+def test_limit_keeps_newest_rows(tmp_path: Path) -> None:
     rows = [stored(make_trace(f"Question {age}?"), age_hours=age) for age in range(10)]
     build(tmp_path, rows, limit=3)
     assert sorted(prompts(tmp_path, "train")) == ["Question 0?", "Question 1?", "Question 2?"]
 
 
-def test_a_random_selection_depends_on_the_seed_alone(tmp_path: Path) -> None:
+def test_random_selection_depends_on_seed(tmp_path: Path) -> None:
     chosen = {
         label: build(
             tmp_path / label, sums(50), limit=10, selection_strategy="random", seed=seed
@@ -131,40 +131,40 @@ def test_a_random_selection_depends_on_the_seed_alone(tmp_path: Path) -> None:
     assert chosen["a"] == chosen["b"] != chosen["c"]
 
 
-def test_max_per_prompt_keeps_that_many_solutions_of_a_question(tmp_path: Path) -> None:
+def test_max_per_prompt_limits_solutions(tmp_path: Path) -> None:
     rows = [stored(make_trace(steps=[f"way {n}", "2 + 3 = 5"])) for n in range(5)]
     outcome = build(tmp_path, rows, max_per_prompt=2)
     assert outcome.trace_count == 2
     assert [(entry.reason, entry.num_rows) for entry in outcome.manifest.removed] == [("max-per-prompt", 3)]
 
 
-def test_the_parent_is_recorded_with_its_hash(tmp_path: Path) -> None:
+def test_parent_is_recorded_with_hash(tmp_path: Path) -> None:
     parent = build(tmp_path, sums(3))
     child = build(tmp_path, sums(4), dataset_version="v2", parent_dataset_key="demo-v1")
     assert child.manifest.lineage.parent is not None
     assert child.manifest.lineage.parent.content_hash == parent.manifest.content_hash
 
 
-def test_an_unknown_parent_is_an_error(tmp_path: Path) -> None:
+def test_unknown_parent_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match="nowhere-v1"):
         build(tmp_path, sums(3), parent_dataset_key="nowhere-v1")
 
 
-def test_scores_of_the_rows_are_in_the_statistics(tmp_path: Path) -> None:
+def test_statistics_include_scores(tmp_path: Path) -> None:
     rows = [stored(make_trace(f"Question {n}?"), score=float(n)) for n in (10, 20, 60)]
     statistics = build(tmp_path, rows).manifest.splits[0].statistics
     assert statistics.score is not None
     assert (statistics.score.mean, statistics.score.p50, statistics.num_scored) == (30.0, 20.0, 3)
 
 
-def test_every_count_adds_up(tmp_path: Path) -> None:
+def test_row_counts_add_up(tmp_path: Path) -> None:
     repeated = [stored(make_trace("What is 3 + 7?", ["3 + 7 = 10"], "10", copy=n)) for n in range(3)]
     manifest = build(tmp_path, [*sums(10), *repeated], limit=8).manifest
     num_removed = sum(entry.num_rows for entry in manifest.removed)
     assert manifest.num_considered == manifest.num_rows + num_removed == 13
 
 
-def test_the_card_has_the_hub_header_and_the_hash(tmp_path: Path) -> None:
+def test_card_has_hub_header_and_hash(tmp_path: Path) -> None:
     outcome = build(tmp_path, sums(5), license="apache-2.0")
     card = (tmp_path / "datasets/demo-v1/README.md").read_text(encoding="utf-8")
     assert card.startswith("---\nlicense: apache-2.0\n")
@@ -172,7 +172,7 @@ def test_the_card_has_the_hub_header_and_the_hash(tmp_path: Path) -> None:
     assert outcome.manifest.content_hash in card
 
 
-def test_rows_with_odd_unicode_keep_every_character(tmp_path: Path) -> None:
+def test_unusual_unicode_is_preserved(tmp_path: Path) -> None:
     trace = make_trace("Zeile\u2028Trenner\x85 \u00a0 und 🍎?", ["l’étape\u2029 un"], "ja")
     build(tmp_path, [stored(trace)])
     data = (tmp_path / "datasets/demo-v1/train.jsonl").read_bytes()

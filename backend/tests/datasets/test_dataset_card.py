@@ -7,7 +7,7 @@ from support.datasets import build, evalset, stored, sums
 from tunix_rt.datasets.card import dataset_card
 
 
-def test_the_card_reads_as_reviewed(tmp_path: Path, assert_golden: Callable[[str, str], None]) -> None:
+def test_card_matches_golden_file(tmp_path: Path, assert_golden: Callable[[str, str], None]) -> None:
     repeated = stored(make_trace("What is 3 + 7?", ["3 + 7 = 10"], "10", copy=1))
     outcome = build(
         tmp_path,
@@ -22,13 +22,13 @@ def test_the_card_reads_as_reviewed(tmp_path: Path, assert_golden: Callable[[str
     assert_golden("dataset_card_v1.md", dataset_card(manifest))
 
 
-def test_a_label_cannot_break_the_tables(tmp_path: Path) -> None:
+def test_card_escapes_labels(tmp_path: Path) -> None:
     rows = [stored(make_trace("a?", source="x | y\n## Injected"))]
     card = dataset_card(build(tmp_path, rows).manifest)
     assert "\n## Injected" not in card
     assert "x \\| y ## Injected 1" in card
 
 
-def test_the_card_of_a_parquet_export_names_parquet_files(tmp_path: Path) -> None:
+def test_parquet_card_names_parquet_files(tmp_path: Path) -> None:
     manifest = build(tmp_path, sums(3)).manifest
     assert "path: train.parquet" in dataset_card(manifest, file_suffix="parquet")

@@ -32,11 +32,11 @@ def kind_of_match(asked: str, trained: str) -> str | None:
         (LONG, "Something else entirely.", None),
     ],
 )
-def test_a_question_matches_an_eval_item(asked: str, trained: str, kind: str | None) -> None:
+def test_similar_questions_match_eval_item(asked: str, trained: str, kind: str | None) -> None:
     assert kind_of_match(asked, trained) == kind
 
 
-def test_a_long_shared_instruction_alone_is_no_overlap() -> None:
+def test_shared_instruction_does_not_match() -> None:
     instruction = "You are an assistant that solves school problems step by step and ends with one answer. "
     asked = (
         instruction + "Anna reads 12 pages of her new book every evening of the week; how many pages is that?"
@@ -47,33 +47,33 @@ def test_a_long_shared_instruction_alone_is_no_overlap() -> None:
     assert kind_of_match(asked, trained) is None
 
 
-def test_an_overlap_refuses_the_build_and_names_the_items(tmp_path: Path) -> None:
+def test_overlap_refuses_build(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"1 rows repeat.*exam/exam-0") as caught:
         build(tmp_path, sums(5), evalsets=[evalset("What is 3 + 7?")])
     assert "--remove-contaminated" in caught.value.next_step
     assert not (tmp_path / "datasets/demo-v1").exists()
 
 
-def test_an_allowed_overlap_is_on_record(tmp_path: Path) -> None:
+def test_allowed_overlap_is_reported(tmp_path: Path) -> None:
     outcome = build(tmp_path, sums(5), evalsets=[evalset("What is 3 + 7?")], allow_contamination=True)
     report = outcome.manifest.contamination
     assert (report.verdict, report.num_overlapping_rows, outcome.trace_count) == ("allowed", 1, 5)
     assert report.overlaps[0].item_id == "exam-0"
 
 
-def test_a_removed_overlap_is_on_record(tmp_path: Path) -> None:
+def test_removed_overlap_is_reported(tmp_path: Path) -> None:
     outcome = build(tmp_path, sums(5), evalsets=[evalset("What is 3 + 7?")], remove_contaminated=True)
     assert (outcome.manifest.contamination.verdict, outcome.trace_count) == ("removed", 4)
     assert [(entry.reason, entry.num_rows) for entry in outcome.manifest.removed] == [("contaminated", 1)]
 
 
-def test_a_row_that_is_not_chosen_does_not_refuse_the_build(tmp_path: Path) -> None:
+def test_unselected_overlap_is_ignored(tmp_path: Path) -> None:
     old = stored(make_trace("What is 3 + 7?"), age_hours=5)
     outcome = build(tmp_path, [old, *sums(1)], evalsets=[evalset("What is 3 + 7?")], limit=1)
     assert outcome.manifest.contamination.verdict == "clean"
 
 
-def test_the_shipped_eval_sets_and_the_users_own_are_compared(tmp_path: Path) -> None:
+def test_shipped_and_own_eval_sets_load(tmp_path: Path) -> None:
     own = tmp_path / "mine.jsonl"
     own.write_text(
         '{"id":"m1","prompt":"How tall is it?","expected_answer":"3","section":"core",'
@@ -84,7 +84,7 @@ def test_the_shipped_eval_sets_and_the_users_own_are_compared(tmp_path: Path) ->
     assert len(names) > 1
 
 
-def test_a_broken_eval_set_refuses_the_build(tmp_path: Path) -> None:
+def test_invalid_eval_set_is_refused(tmp_path: Path) -> None:
     (tmp_path / "mine.jsonl").write_text("{}\n")
     with pytest.raises(DataError, match="mine"):
         load_evalsets(tmp_path)

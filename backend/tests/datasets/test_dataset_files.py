@@ -1,4 +1,4 @@
-"""The disk under a dataset: links, damage, a full disk, a killed builder."""
+"""Dataset files on disk: links, damage, a full disk, killed and concurrent builds."""
 
 import os
 import shutil
@@ -26,26 +26,26 @@ def problems(home: Path) -> str:
     return "; ".join(verdict.problems)
 
 
-def test_a_fresh_dataset_is_intact(tmp_path: Path) -> None:
+def test_fresh_dataset_is_intact(tmp_path: Path) -> None:
     build(tmp_path, sums(20), splits={"train": 0.5, "validation": 0.5})
     assert problems(tmp_path) == ""
 
 
 @pytest.mark.parametrize("name", ["train.jsonl", "README.md"])
-def test_a_changed_file_is_found(tmp_path: Path, name: str) -> None:
+def test_changed_file_is_detected(tmp_path: Path, name: str) -> None:
     build(tmp_path, sums(20))
     with (tmp_path / "datasets/demo-v1" / name).open("ab") as file:
         file.write(b"\n")
     assert f"{name} is not the file that was built" in problems(tmp_path)
 
 
-def test_a_missing_file_is_found(tmp_path: Path) -> None:
+def test_missing_file_is_detected(tmp_path: Path) -> None:
     build(tmp_path, sums(20))
     (tmp_path / "datasets/demo-v1/train.jsonl").unlink()
     assert "demo-v1/train.jsonl is missing" in problems(tmp_path)
 
 
-def test_a_changed_hash_in_the_manifest_is_found(tmp_path: Path) -> None:
+def test_changed_content_hash_is_detected(tmp_path: Path) -> None:
     outcome = build(tmp_path, sums(20))
     manifest = tmp_path / "datasets/demo-v1/manifest.json"
     text = manifest.read_text(encoding="utf-8")
@@ -53,14 +53,14 @@ def test_a_changed_hash_in_the_manifest_is_found(tmp_path: Path) -> None:
     assert "the content hash does not follow" in problems(tmp_path)
 
 
-def test_a_damaged_manifest_is_an_error_with_a_next_step(tmp_path: Path) -> None:
+def test_damaged_manifest_is_refused(tmp_path: Path) -> None:
     build(tmp_path, sums(20))
     (tmp_path / "datasets/demo-v1/manifest.json").write_text("{}")
     with pytest.raises(DataError, match="damaged"):
         read_manifest(tmp_path / "datasets", "demo-v1")
 
 
-def test_a_damaged_dataset_does_not_hide_the_others(tmp_path: Path) -> None:
+def test_list_reports_damaged_datasets(tmp_path: Path) -> None:
     build(tmp_path, sums(3))
     build(tmp_path, sums(4), dataset_version="v2")
     (tmp_path / "datasets/demo-v1/manifest.json").write_text("{}")
@@ -71,7 +71,7 @@ def test_a_damaged_dataset_does_not_hide_the_others(tmp_path: Path) -> None:
     assert dataset_keys(tmp_path / "datasets") == ["demo-v2"]
 
 
-def test_datasets_are_found_by_a_part_of_their_key(tmp_path: Path) -> None:
+def test_list_filters_by_key(tmp_path: Path) -> None:
     build(tmp_path, sums(3))
     build(tmp_path, sums(3), dataset_version="v2")
     page = list_datasets(tmp_path / "datasets", limit=10, offset=0, text="O-V2")
@@ -79,14 +79,14 @@ def test_datasets_are_found_by_a_part_of_their_key(tmp_path: Path) -> None:
     assert page.pagination.total == 1
 
 
-def test_a_copied_directory_does_not_pass_for_another_dataset(tmp_path: Path) -> None:
+def test_copied_directory_is_refused(tmp_path: Path) -> None:
     build(tmp_path, sums(3))
     shutil.copytree(tmp_path / "datasets/demo-v1", tmp_path / "datasets/other-v1")
     with pytest.raises(DataError, match="belongs to 'demo-v1'"):
         read_manifest(tmp_path / "datasets", "other-v1")
 
 
-def test_a_foreign_directory_is_not_deleted(tmp_path: Path) -> None:
+def test_foreign_directory_is_not_deleted(tmp_path: Path) -> None:
     foreign = tmp_path / "datasets" / "mine"
     foreign.mkdir(parents=True)
     with pytest.raises(NotFoundError):
@@ -94,7 +94,7 @@ def test_a_foreign_directory_is_not_deleted(tmp_path: Path) -> None:
     assert foreign.is_dir()
 
 
-def test_a_dataset_that_is_a_link_is_refused(tmp_path: Path) -> None:
+def test_linked_dataset_is_refused(tmp_path: Path) -> None:
     build(tmp_path / "elsewhere", sums(3))
     datasets_dir = tmp_path / "datasets"
     datasets_dir.mkdir()
@@ -109,7 +109,7 @@ def test_a_dataset_that_is_a_link_is_refused(tmp_path: Path) -> None:
     assert (tmp_path / "elsewhere/datasets/demo-v1/manifest.json").is_file()
 
 
-def test_a_split_that_is_a_link_is_not_read(tmp_path: Path) -> None:
+def test_linked_split_is_refused(tmp_path: Path) -> None:
     build(tmp_path, sums(3))
     secret = tmp_path / "secret"
     secret.write_text("do not show\n")
@@ -121,7 +121,7 @@ def test_a_split_that_is_a_link_is_not_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("key", ["../demo-v1", "/etc", "demo-v1/../demo-v1", "..", ""])
-def test_path_tricks_in_a_key_are_refused(tmp_path: Path, key: str) -> None:
+def test_path_traversal_in_key_is_refused(tmp_path: Path, key: str) -> None:
     build(tmp_path, sums(3))
     for use in (
         lambda: read_manifest(tmp_path / "datasets", key),
@@ -132,19 +132,19 @@ def test_path_tricks_in_a_key_are_refused(tmp_path: Path, key: str) -> None:
             use()
 
 
-def test_a_deleted_dataset_is_gone_and_its_key_free(tmp_path: Path) -> None:
+def test_delete_frees_key(tmp_path: Path) -> None:
     build(tmp_path, sums(3))
     delete_dataset(Settings(home=tmp_path), "demo-v1")
     assert dataset_keys(tmp_path / "datasets") == []
     assert build(tmp_path, sums(4)).status == "created"
 
 
-def test_deleting_what_is_not_there_is_an_error(tmp_path: Path) -> None:
+def test_deleting_missing_dataset_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError):
         delete_dataset(Settings(home=tmp_path), "demo-v1")
 
 
-def test_a_dataset_that_a_run_uses_is_not_deleted(tmp_path: Path) -> None:
+def test_dataset_in_use_is_not_deleted(tmp_path: Path) -> None:
     build(tmp_path, sums(3))
     run = tmp_path / "runs" / "run-7"
     run.mkdir(parents=True)
@@ -154,7 +154,7 @@ def test_a_dataset_that_a_run_uses_is_not_deleted(tmp_path: Path) -> None:
     assert dataset_keys(tmp_path / "datasets") == ["demo-v1"]
 
 
-def test_a_foreign_directory_under_the_key_is_a_conflict_and_stays(tmp_path: Path) -> None:
+def test_foreign_directory_blocks_build(tmp_path: Path) -> None:
     foreign = tmp_path / "datasets" / "demo-v1"
     foreign.mkdir(parents=True)
     (foreign / "notes.txt").write_text("mine")
@@ -163,8 +163,8 @@ def test_a_foreign_directory_under_the_key_is_a_conflict_and_stays(tmp_path: Pat
     assert (foreign / "notes.txt").read_text() == "mine"
 
 
-def python(code: str, *arguments: str) -> subprocess.Popen[str]:
-    """A child process with the test builders on its path."""
+def start_python(code: str, *arguments: str) -> subprocess.Popen[str]:
+    """Start a child process that can import the test builders."""
     return subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(code), *arguments],
         env=os.environ | {"PYTHONPATH": str(TESTS)},
@@ -181,18 +181,18 @@ BUILD_UNTIL_KILLED = """
 
     def rows():
         yield from sums(50)
-        print("half way", flush=True)
+        print("halfway", flush=True)
         time.sleep(60)
 
     build(Path(sys.argv[1]), rows(), dataset_name="killed")
 """
 
 
-def test_a_killed_build_leaves_no_dataset_and_the_next_build_cleans_up(tmp_path: Path) -> None:
+def test_next_build_removes_killed_build(tmp_path: Path) -> None:
     build(tmp_path, sums(3))
-    with python(BUILD_UNTIL_KILLED, str(tmp_path)) as child:
+    with start_python(BUILD_UNTIL_KILLED, str(tmp_path)) as child:
         assert child.stdout is not None
-        assert child.stdout.readline() == "half way\n"
+        assert child.stdout.readline() == "halfway\n"
         child.send_signal(signal.SIGKILL)
         child.wait()
     datasets_dir = tmp_path / "datasets"
@@ -202,15 +202,15 @@ def test_a_killed_build_leaves_no_dataset_and_the_next_build_cleans_up(tmp_path:
     assert not list(datasets_dir.glob(".building-*"))
 
 
-def test_a_living_build_keeps_its_directory_while_others_build(tmp_path: Path) -> None:
-    with python(BUILD_UNTIL_KILLED, str(tmp_path)) as child:
+def test_running_build_survives_other_builds(tmp_path: Path) -> None:
+    with start_python(BUILD_UNTIL_KILLED, str(tmp_path)) as child:
         assert child.stdout is not None
-        assert child.stdout.readline() == "half way\n"
+        assert child.stdout.readline() == "halfway\n"
         build(tmp_path, sums(3))
-        alive = list((tmp_path / "datasets").glob(".building-killed-*"))
+        kept = list((tmp_path / "datasets").glob(".building-killed-*"))
         child.kill()
         child.wait()
-    assert len(alive) == 1
+    assert len(kept) == 1
 
 
 BUILD_ON_A_FULL_DISK = """
@@ -230,11 +230,9 @@ BUILD_ON_A_FULL_DISK = """
 
 
 @pytest.mark.parametrize("max_file_bytes", [1_000, 100_000, 400_000])
-def test_a_full_disk_is_an_error_with_a_next_step_and_leaves_nothing(
-    tmp_path: Path, max_file_bytes: int
-) -> None:
+def test_full_disk_leaves_no_dataset(tmp_path: Path, max_file_bytes: int) -> None:
     build(tmp_path, sums(3))
-    with python(BUILD_ON_A_FULL_DISK, str(tmp_path), str(max_file_bytes)) as child:
+    with start_python(BUILD_ON_A_FULL_DISK, str(tmp_path), str(max_file_bytes)) as child:
         output, errors = child.communicate(timeout=60)
     assert "disk is full" in output
     assert "TUNIX_RT_HOME" in output
@@ -243,14 +241,14 @@ def test_a_full_disk_is_an_error_with_a_next_step_and_leaves_nothing(
     assert problems(tmp_path) == ""
 
 
-def test_two_builders_of_one_key_make_one_dataset(tmp_path: Path) -> None:
+def test_concurrent_builds_make_one_dataset(tmp_path: Path) -> None:
     code = """
         import sys
         from pathlib import Path
         from support.datasets import build, sums
         print(build(Path(sys.argv[1]), sums(200)).status)
     """
-    children = [python(code, str(tmp_path)) for _ in range(3)]
+    children = [start_python(code, str(tmp_path)) for _ in range(3)]
     outputs = [child.communicate(timeout=60) for child in children]
     assert sorted(output for output, _ in outputs) == ["created\n", "unchanged\n", "unchanged\n"]
     assert problems(tmp_path) == ""
@@ -268,7 +266,7 @@ def test_rows_are_paged_in_order(tmp_path: Path) -> None:
     assert ids == sorted(ids)
 
 
-def test_an_unknown_split_is_an_error_that_names_the_splits(tmp_path: Path) -> None:
+def test_unknown_split_lists_splits(tmp_path: Path) -> None:
     build(tmp_path, [stored(make_trace())])
     with pytest.raises(TunixRTError, match="Choose one of: train"):
         read_rows(tmp_path / "datasets", "demo-v1", split="test", limit=1, offset=0)

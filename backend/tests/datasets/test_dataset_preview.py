@@ -1,4 +1,4 @@
-"""What a build would take, and how a dataset spreads, on both databases."""
+"""Previews and histograms of datasets, on both databases."""
 
 from typing import Any
 
@@ -17,29 +17,29 @@ def spec(**values: Any) -> DatasetSpec:
     return DatasetSpec.model_validate({"dataset_name": "demo"} | values)
 
 
-def test_a_preview_counts_what_the_build_then_takes(store: Home) -> None:
+def test_preview_matches_build(store: Home) -> None:
     rows = sums(12)
-    again = make_trace("What is 3 + 7?", ["3 + 7 = 10"], "10", source="copied")
-    add(store, [*rows, stored(again)])
-    asked = spec(splits={"train": 0.5, "validation": 0.5}, limit=10)
-    preview = preview_dataset(store, asked)
+    duplicate = make_trace("What is 3 + 7?", ["3 + 7 = 10"], "10", source="copied")
+    add(store, [*rows, stored(duplicate)])
+    request = spec(splits={"train": 0.5, "validation": 0.5}, limit=10)
+    preview = preview_dataset(store, request)
     assert not preview.is_taken
-    manifest = build_from_store(store, asked).manifest
+    manifest = build_from_store(store, request).manifest
     assert (
         (preview.num_considered, preview.num_rows) == (manifest.num_considered, manifest.num_rows) == (13, 10)
     )
     assert preview.removed == manifest.removed
     assert preview.splits == {split.name: split.statistics.num_rows for split in manifest.splits}
-    assert preview_dataset(store, asked).is_taken
+    assert preview_dataset(store, request).is_taken
 
 
-def test_a_preview_judges_what_a_filter_needs_judged(store: Home) -> None:
+def test_preview_scores_filtered_traces(store: Home) -> None:
     add(store, [*sums(3), stored(make_trace("What is 2 + 2?", ["2 + 2 = 5"], "5"))])
     preview = preview_dataset(store, spec(filters={"without_codes": ["arithmetic-wrong"]}))
     assert (preview.num_matching, preview.num_unscored) == (3, 0)
 
 
-def test_a_preview_of_many_traces_says_that_it_is_partial(store: Home) -> None:
+def test_preview_of_many_traces_is_partial(store: Home) -> None:
     add(store, sums(5))
     preview = preview_dataset(store, spec(filters={"min_score": 1.0}), max_traces=3)
     assert (preview.num_unscored, preview.num_matching) == (5, 0)
@@ -47,7 +47,7 @@ def test_a_preview_of_many_traces_says_that_it_is_partial(store: Home) -> None:
     assert (preview.is_partial, preview.num_considered, preview.num_matching) == (True, 3, 5)
 
 
-def test_http_previews_without_building_and_draws_what_was_built(client: TestClient, store: Home) -> None:
+def test_http_preview_and_histograms(client: TestClient, store: Home) -> None:
     add(store, sums(4))
     score_unscored(TraceRepository(store.database), spec().filters)
     body = {"dataset_name": "demo", "splits": ALL_IN_TRAIN}
@@ -55,7 +55,7 @@ def test_http_previews_without_building_and_draws_what_was_built(client: TestCli
     assert (preview["num_rows"], preview["splits"], preview["num_overlapping_rows"]) == (4, {"train": 4}, 0)
     assert client.get("/api/datasets").json()["data"] == []
     client.post("/api/datasets/build", json=body)
-    drawn = client.get("/api/datasets/demo-v1/histograms").json()
-    assert drawn["steps"] == [{"low": 1, "high": 2, "count": 4}]
-    assert sum(bin["count"] for bin in drawn["scores"]) == 4
+    histograms = client.get("/api/datasets/demo-v1/histograms").json()
+    assert histograms["steps"] == [{"low": 1, "high": 2, "count": 4}]
+    assert sum(bin["count"] for bin in histograms["scores"]) == 4
     assert client.get("/api/datasets/demo-v1/histograms", params={"split": "test"}).status_code == 404

@@ -23,33 +23,33 @@ PATH_TRICKS = [
 
 
 @pytest.mark.parametrize("key", PATH_TRICKS)
-def test_a_key_that_could_be_a_path_is_refused(key: str) -> None:
+def test_path_like_key_is_refused(key: str) -> None:
     with pytest.raises(InvalidInputError):
         checked_key(key)
 
 
 @pytest.mark.parametrize("name", ["../train", "train.jsonl", "", "Train", "train\n"])
-def test_a_split_name_that_could_be_a_path_is_refused(name: str) -> None:
+def test_path_like_split_name_is_refused(name: str) -> None:
     with pytest.raises(InvalidInputError):
         checked_split(name)
 
 
 @pytest.mark.parametrize("name", PATH_TRICKS)
-def test_a_dataset_name_that_could_be_a_path_is_refused(name: str) -> None:
+def test_path_like_dataset_name_is_refused(name: str) -> None:
     with pytest.raises(ValidationError):
         DatasetSpec(dataset_name=name)
 
 
-def test_the_key_is_name_and_version() -> None:
+def test_key_joins_name_and_version() -> None:
     assert DatasetSpec(dataset_name="dev-reasoning", dataset_version="v2").dataset_key == "dev-reasoning-v2"
 
 
-def test_the_longest_name_and_version_make_a_key() -> None:
+def test_longest_key_is_valid() -> None:
     spec = DatasetSpec(dataset_name="a" * 128, dataset_version="v1" + "2" * 30)
     assert checked_key(spec.dataset_key) == spec.dataset_key
 
 
-def test_an_unknown_field_is_refused() -> None:
+def test_unknown_field_is_refused() -> None:
     with pytest.raises(ValidationError, match="shuffle"):
         DatasetSpec.model_validate({"dataset_name": "a", "shuffle": True})
 
@@ -63,17 +63,17 @@ def test_an_unknown_field_is_refused() -> None:
         ({"../x": 1.0}, "split name"),
     ],
 )
-def test_splits_that_make_no_sense_are_refused(splits: dict[str, float], reason: str) -> None:
+def test_invalid_splits_are_refused(splits: dict[str, float], reason: str) -> None:
     with pytest.raises(ValidationError, match=reason):
         DatasetSpec(dataset_name="a", splits=splits)
 
 
-def test_contamination_is_allowed_or_removed_but_not_both() -> None:
+def test_contamination_options_exclude_each_other() -> None:
     with pytest.raises(ValidationError, match="exclude each other"):
         DatasetSpec(dataset_name="a", allow_contamination=True, remove_contaminated=True)
 
 
-def test_the_content_hash_depends_on_names_and_bytes_but_not_on_order() -> None:
+def test_content_hash_ignores_order() -> None:
     pairs = [("train", "aa"), ("validation", "bb")]
     assert content_hash(pairs) == content_hash(reversed(pairs))
     assert content_hash(pairs) != content_hash([("train", "bb"), ("validation", "aa")])

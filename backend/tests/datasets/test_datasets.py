@@ -1,4 +1,4 @@
-"""Datasets from a real store on both databases."""
+"""Datasets built from a real store, on both databases."""
 
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ def spec(**values: Any) -> DatasetSpec:
     return DatasetSpec.model_validate({"dataset_name": "demo", "splits": ALL_IN_TRAIN} | values)
 
 
-def test_a_store_and_a_list_of_its_rows_build_the_same_dataset(store: Home, tmp_path: Path) -> None:
+def test_store_and_rows_build_same_dataset(store: Home, tmp_path: Path) -> None:
     rows = sums(50)
     add(store, rows)
     splits = {"train": 0.5, "validation": 0.5}
@@ -34,7 +34,7 @@ def test_a_store_and_a_list_of_its_rows_build_the_same_dataset(store: Home, tmp_
     assert from_store.trace_count == 50
 
 
-def test_filters_choose_the_rows(store: Home) -> None:
+def test_filters_select_rows(store: Home) -> None:
     add(store, sums(5))
     add(store, [stored(make_trace("Which one?", source="riddles", tags=["short", "odd"], level=2))])
     for number, filters in enumerate(
@@ -44,7 +44,7 @@ def test_filters_choose_the_rows(store: Home) -> None:
         assert outcome.trace_count == 1, filters
 
 
-def test_a_score_filter_judges_traces_first(store: Home) -> None:
+def test_score_filter_scores_traces_first(store: Home) -> None:
     right = make_trace("What is 4 + 5?", ["4 + 5 = 9"], "9")
     wrong = make_trace("What is 6 + 7?", ["6 + 7 = 14"], "14")
     add(store, [stored(right), stored(wrong)])
@@ -55,7 +55,7 @@ def test_a_score_filter_judges_traces_first(store: Home) -> None:
     assert outcome.manifest.splits[0].statistics.num_scored == 1
 
 
-def test_deleting_a_trace_later_does_not_change_the_dataset(store: Home) -> None:
+def test_deleting_trace_keeps_dataset(store: Home) -> None:
     rows = sums(3)
     add(store, rows)
     build_from_store(store, spec())
@@ -65,7 +65,7 @@ def test_deleting_a_trace_later_does_not_change_the_dataset(store: Home) -> None
         build_from_store(store, spec())
 
 
-def test_ingest_stores_a_file_and_builds_a_dataset_of_exactly_it(store: Home, tmp_path: Path) -> None:
+def test_ingest_builds_dataset_of_file(store: Home, tmp_path: Path) -> None:
     add(store, sums(5))
     file = tmp_path / "new.jsonl"
     file.write_bytes(jsonl(make_trace("One?"), make_trace("Two?")))
@@ -78,7 +78,7 @@ def test_ingest_stores_a_file_and_builds_a_dataset_of_exactly_it(store: Home, tm
     assert (again.dataset.status, again.report.num_imported) == ("unchanged", 0)
 
 
-def test_ingest_of_a_file_with_a_bad_row_stores_nothing(store: Home, tmp_path: Path) -> None:
+def test_ingest_with_bad_row_stores_nothing(store: Home, tmp_path: Path) -> None:
     file = tmp_path / "bad.jsonl"
     file.write_bytes(jsonl(make_trace("One?")) + b'{"prompt": ""}\n')
     with pytest.raises(DataError, match="line 2"):
@@ -86,13 +86,13 @@ def test_ingest_of_a_file_with_a_bad_row_stores_nothing(store: Home, tmp_path: P
     assert list(TraceRepository(store.database).iter_selected(TraceFilter())) == []
 
 
-def test_a_diff_names_what_came_went_and_changed(tmp_path: Path) -> None:
+def test_diff_lists_added_removed_and_changed(tmp_path: Path) -> None:
     same = stored(make_trace("Same?"))
-    gone = stored(make_trace("Gone?"))
-    came = stored(make_trace("Came?"))
+    removed = stored(make_trace("Gone?"))
+    added = stored(make_trace("Came?"))
     before, after = (stored(make_trace("Answer?", final_answer=answer)) for answer in ("5", "6"))
-    build(tmp_path, [same, gone, before])
-    build(tmp_path, [same, came, after], dataset_version="v2")
+    build(tmp_path, [same, removed, before])
+    build(tmp_path, [same, added, after], dataset_version="v2")
     diff = diff_datasets(tmp_path / "datasets", "demo-v1", "demo-v2", limit=10, offset=0)
     assert {row.prompt_start for row in diff.added} == {"Came?", "Answer?"}
     assert {row.prompt_start for row in diff.removed} == {"Gone?", "Answer?"}
@@ -102,7 +102,7 @@ def test_a_diff_names_what_came_went_and_changed(tmp_path: Path) -> None:
     assert not diff.identical
 
 
-def test_a_diff_shows_questions_that_changed_sides(tmp_path: Path) -> None:
+def test_diff_lists_moved_questions(tmp_path: Path) -> None:
     halves = {"train": 0.5, "validation": 0.5}
     build(tmp_path, sums(40), splits=halves, seed=1)
     build(tmp_path, sums(40), splits=halves, seed=2, dataset_version="v2")
@@ -114,9 +114,7 @@ def test_a_diff_shows_questions_that_changed_sides(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("file_type", ["jsonl", "parquet"])
 @pytest.mark.parametrize("export_format", ["trace", "messages", "tunix_sft", "training_example"])
-def test_an_exported_directory_has_every_row_and_the_card(
-    tmp_path: Path, file_type: Any, export_format: ExportFormat
-) -> None:
+def test_export_writes_rows_and_card(tmp_path: Path, file_type: Any, export_format: ExportFormat) -> None:
     build(tmp_path, sums(20), splits={"train": 0.5, "validation": 0.5})
     target = tmp_path / "out"
     report = export_directory(
@@ -140,7 +138,7 @@ def test_an_exported_directory_has_every_row_and_the_card(
         )
 
 
-def test_every_export_format_of_the_project_is_offered() -> None:
+def test_all_export_formats_are_offered() -> None:
     from typing import get_args
 
     from tunix_rt.traces.formats.export import EXPORT_FORMATS

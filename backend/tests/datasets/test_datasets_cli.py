@@ -15,7 +15,7 @@ from tunix_rt.datasets.ingest import default_name_and_version
 
 
 def run(*arguments: str, exit_code: int = 0) -> Any:
-    """The JSON that a data command prints."""
+    """Return the JSON that a data command prints, or the error that it raises."""
     result = CliRunner().invoke(app, ["data", *arguments, "--json"])
     if isinstance(result.exception, TunixRTError):
         assert result.exception.exit_code == exit_code, result.exception
@@ -24,7 +24,7 @@ def run(*arguments: str, exit_code: int = 0) -> Any:
     return json.loads(result.stdout)
 
 
-def test_the_commands_build_show_compare_export_and_delete(tmp_path: Path) -> None:
+def test_commands_cover_dataset_lifecycle(tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     file.write_bytes(jsonl(*(row.trace() for row in sums(30))))
     assert run("ingest", str(file), "--name", "demo")["dataset"]["status"] == "created"
@@ -40,7 +40,7 @@ def test_the_commands_build_show_compare_export_and_delete(tmp_path: Path) -> No
     assert run("show", "demo-v1", exit_code=2).code == "not-found"
 
 
-def test_the_text_output_of_every_command_is_readable(tmp_path: Path) -> None:
+def test_text_output_of_every_command(tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     file.write_bytes(jsonl(*(row.trace() for row in sums(30))))
     for arguments, expected in (
@@ -61,7 +61,7 @@ def test_the_text_output_of_every_command_is_readable(tmp_path: Path) -> None:
         assert expected in result.stdout, arguments
 
 
-def test_validate_exits_1_for_a_damaged_dataset_and_a_bad_eval_set(tmp_path: Path) -> None:
+def test_validate_exits_1_on_damage(tmp_path: Path) -> None:
     home = Path(Settings().home)
     build(home, sums(5))
     (home / "datasets/demo-v1/train.jsonl").write_text("changed\n")
@@ -74,9 +74,9 @@ def test_validate_exits_1_for_a_damaged_dataset_and_a_bad_eval_set(tmp_path: Pat
     assert run("validate", str(bad), exit_code=1)["is_valid"] is False
 
 
-def test_validate_finds_an_eval_question_in_a_dataset(tmp_path: Path) -> None:
+def test_validate_finds_contamination(tmp_path: Path) -> None:
     build(Path(Settings().home), sums(5))
-    file = tmp_path / "exam.jsonl"
+    file = tmp_path / "evalset.jsonl"
     item = {"id": "e1", "prompt": "What is 3 + 7?", "expected_answer": "10"}
     file.write_text(json.dumps(item | {"section": "core", "category": "c", "difficulty": "easy"}) + "\n")
     report = run("validate", str(file), exit_code=1)
@@ -95,12 +95,12 @@ def test_validate_finds_an_eval_question_in_a_dataset(tmp_path: Path) -> None:
         ["show", "../x"],
     ],
 )
-def test_a_bad_option_is_a_usage_error(arguments: list[str]) -> None:
+def test_bad_option_is_usage_error(arguments: list[str]) -> None:
     error = run(*arguments, exit_code=2)
     assert error.next_step
 
 
-def test_a_shipped_dataset_is_ingested_by_its_name() -> None:
+def test_shipped_dataset_is_ingested_by_name() -> None:
     report = run("ingest", "dev-reasoning-v2")
     assert report["dataset"]["dataset_key"] == "dev-reasoning-v2"
     assert report["dataset"]["manifest"]["contamination"]["verdict"] == "clean"
@@ -115,5 +115,5 @@ def test_a_shipped_dataset_is_ingested_by_its_name() -> None:
         ("日本.jsonl", ("dataset", "v1")),
     ],
 )
-def test_a_dataset_is_named_after_its_file(file: str, expected: tuple[str, str]) -> None:
+def test_default_name_follows_file_name(file: str, expected: tuple[str, str]) -> None:
     assert default_name_and_version(file) == expected

@@ -29,7 +29,7 @@ def client(tmp_path: Path) -> Iterator[TestClient]:
 BODY = {"dataset_name": "demo", "splits": ALL_IN_TRAIN}
 
 
-def test_http_builds_once_and_says_so_the_second_time(client: TestClient) -> None:
+def test_build_is_idempotent(client: TestClient) -> None:
     first = client.post("/api/datasets/build", json=BODY)
     second = client.post("/api/datasets/build", json=BODY)
     assert (first.status_code, second.status_code) == (201, 200)
@@ -50,14 +50,14 @@ def test_http_builds_once_and_says_so_the_second_time(client: TestClient) -> Non
         ({"dataset_name": "x", "provenance": {"note": "\ud800"}}, 422),
     ],
 )
-def test_http_refuses_a_bad_build(client: TestClient, body: dict[str, Any], status: int) -> None:
+def test_bad_build_is_refused(client: TestClient, body: dict[str, Any], status: int) -> None:
     headers = {"content-type": "application/json"}
     response = client.post("/api/datasets/build", content=json.dumps(body).encode(), headers=headers)
     assert response.status_code == status
     assert set(response.json()) == {"detail", "next_step", "code"}
 
 
-def test_http_lists_shows_pages_and_deletes(client: TestClient) -> None:
+def test_list_show_page_and_delete(client: TestClient) -> None:
     client.post("/api/datasets/build", json=BODY)
     listed = client.get("/api/datasets").json()
     assert [entry["dataset_key"] for entry in listed["data"]] == ["demo-v1"]
@@ -74,14 +74,14 @@ def test_http_lists_shows_pages_and_deletes(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize("key", ["nowhere-v1", "..%2Fhome", "%2e%2e", "A", "a%00b"])
-def test_http_answers_an_unknown_or_tricky_key_with_an_error(client: TestClient, key: str) -> None:
+def test_unknown_and_unsafe_keys_are_refused(client: TestClient, key: str) -> None:
     for path in ("", "/rows", "/diff?other=x-v1", "/export.jsonl", "/export.parquet"):
         response = client.get(f"/api/datasets/{key}{path}")
         assert response.status_code in (404, 422)
         assert set(response.json()) == {"detail", "next_step", "code"}
 
 
-def test_http_exports_jsonl_and_parquet(client: TestClient) -> None:
+def test_export_jsonl_and_parquet(client: TestClient) -> None:
     client.post("/api/datasets/build", json=BODY)
     lines = client.get("/api/datasets/demo-v1/export.jsonl").text.splitlines()
     assert len(lines) == 20
@@ -94,14 +94,14 @@ def test_http_exports_jsonl_and_parquet(client: TestClient) -> None:
     assert client.get("/api/datasets/demo-v1/export.jsonl", params={"split": "no"}).status_code == 404
 
 
-def test_http_export_refuses_a_row_that_does_not_fit_before_sending_anything(client: TestClient) -> None:
+def test_export_validates_rows_before_sending(client: TestClient) -> None:
     client.post("/api/traces", json=make_trace("Say <end_of_turn> now", source="odd").model_dump())
     client.post("/api/datasets/build", json=BODY)
     response = client.get("/api/datasets/demo-v1/export.jsonl", params={"format": "tunix_sft"})
     assert (response.status_code, response.json()["code"]) == (422, "bad-data")
 
 
-def test_http_ingests_an_upload_and_builds_of_it(client: TestClient) -> None:
+def test_ingest_builds_dataset_of_upload(client: TestClient) -> None:
     upload = {"file": ("my traces.jsonl", jsonl(make_trace("One?"), make_trace("Two?")))}
     response = client.post("/api/datasets/ingest", files=upload, data={"dataset_name": "mine"})
     assert response.status_code == 201
@@ -114,13 +114,13 @@ def test_http_ingests_an_upload_and_builds_of_it(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", "", "a\x00.jsonl", "x." + "y" * 300, "🍎.jsonl"])
-def test_http_ingest_does_not_trust_the_name_of_an_upload(client: TestClient, name: str) -> None:
+def test_ingest_survives_hostile_file_names(client: TestClient, name: str) -> None:
     upload = {"file": (name, jsonl(make_trace("One?")))}
     response = client.post("/api/datasets/ingest", files=upload)
     assert response.status_code in (201, 400, 422)
 
 
-def test_http_ingest_reports_bad_rows_and_stores_nothing(client: TestClient) -> None:
+def test_ingest_with_bad_row_stores_nothing(client: TestClient) -> None:
     upload = {"file": ("rows.jsonl", jsonl(make_trace("One?")) + b"\xff\xfe\n")}
     response = client.post("/api/datasets/ingest", files=upload)
     assert response.status_code == 422
@@ -128,7 +128,7 @@ def test_http_ingest_reports_bad_rows_and_stores_nothing(client: TestClient) -> 
     assert client.get("/api/traces").json()["pagination"]["total"] == 20
 
 
-def test_http_ingest_takes_no_server_path(client: TestClient) -> None:
+def test_ingest_rejects_server_paths(client: TestClient) -> None:
     response = client.post("/api/datasets/ingest", json={"path": "/etc/passwd", "source_name": "x"})
     assert response.status_code == 422
     assert "root" not in response.text

@@ -34,62 +34,64 @@ def removed(home: Path, *traces: Trace, dedup: str) -> dict[str, int]:
     return {entry.reason: entry.num_rows for entry in outcome.manifest.removed}
 
 
-def test_the_same_solution_with_other_meta_data_is_an_exact_duplicate(tmp_path: Path) -> None:
-    copies = [make_trace(source=name) for name in ("a", "b", "c")]
-    assert removed(tmp_path, *copies, dedup="exact") == {"exact-duplicate": 2}
+REWORDED = STORY.replace("altogether", "in total")
+MARBLES = "Tom has {} red marbles and {} blue marbles in his big old wooden box. Who knows what is inside?"
 
 
-def test_two_solutions_of_one_question_both_stay(tmp_path: Path) -> None:
-    assert removed(tmp_path, make_trace(), make_trace(steps=["count: 3, 4, 5"]), dedup="exact") == {}
+@pytest.mark.parametrize(
+    ("dedup", "traces", "expected"),
+    [
+        ("exact", [make_trace(source=name) for name in "abc"], {"exact-duplicate": 2}),
+        ("near", [story(), story(wording=REWORDED)], {"near-duplicate": 1}),
+    ],
+    ids=["other metadata", "reworded copy"],
+)
+def test_duplicates_are_removed(
+    tmp_path: Path, dedup: str, traces: list[Trace], expected: dict[str, int]
+) -> None:
+    assert removed(tmp_path, *traces, dedup=dedup) == expected
 
 
-def test_without_deduplication_everything_stays(tmp_path: Path) -> None:
-    assert removed(tmp_path, make_trace(source="a"), make_trace(source="b"), dedup="none") == {}
+@pytest.mark.parametrize(
+    ("dedup", "traces"),
+    [
+        ("none", [make_trace(source="a"), make_trace(source="b")]),
+        ("exact", [make_trace(), make_trace(steps=["count: 3, 4, 5"])]),
+        ("exact", [story(), story(wording=REWORDED)]),
+        ("near", [story(48), story(46)]),
+        (
+            "near",
+            [make_trace(MARBLES.format(*pair), ["We look inside."], "Tom") for pair in ((3, 5), (5, 3))],
+        ),
+        ("near", [story(answer="yes"), story(answer="no")]),
+        ("near", [make_trace(f"What is 12 {sign} 30?", ["We think."], "x") for sign in "+-"]),
+    ],
+    ids=[
+        "deduplication off",
+        "two solutions",
+        "reworded copy",
+        "other numbers",
+        "swapped numbers",
+        "other answer",
+        "other operator",
+    ],
+)
+def test_distinct_traces_are_kept(tmp_path: Path, dedup: str, traces: list[Trace]) -> None:
+    assert removed(tmp_path, *traces, dedup=dedup) == {}
 
 
-def test_a_reworded_copy_is_a_near_duplicate(tmp_path: Path) -> None:
-    reworded = story(wording=STORY.replace("altogether", "in total"))
-    assert removed(tmp_path, story(), reworded, dedup="near") == {"near-duplicate": 1}
-
-
-def test_a_reworded_copy_is_not_an_exact_duplicate(tmp_path: Path) -> None:
-    reworded = story(wording=STORY.replace("altogether", "in total"))
-    assert removed(tmp_path, story(), reworded, dedup="exact") == {}
-
-
-def test_the_same_story_with_other_numbers_is_another_question(tmp_path: Path) -> None:
-    assert removed(tmp_path, story(48), story(46), dedup="near") == {}
-
-
-def test_the_same_numbers_in_another_order_are_another_question(tmp_path: Path) -> None:
-    wording = (
-        "Tom has {} red marbles and {} blue marbles in his big old wooden box. Who knows what is inside?"
-    )
-    pair = [make_trace(wording.format(*order), ["We look inside."], "Tom") for order in ((3, 5), (5, 3))]
-    assert removed(tmp_path, *pair, dedup="near") == {}
-
-
-def test_another_answer_is_never_a_duplicate(tmp_path: Path) -> None:
-    assert removed(tmp_path, story(answer="yes"), story(answer="no"), dedup="near") == {}
-
-
-def test_another_operator_is_another_question(tmp_path: Path) -> None:
-    pair = [make_trace(f"What is 12 {sign} 30?", ["We think."], "x") for sign in "+-"]
-    assert removed(tmp_path, *pair, dedup="near") == {}
-
-
-def test_the_report_names_the_row_that_stayed(tmp_path: Path) -> None:
+def test_report_names_kept_row(tmp_path: Path) -> None:
     rows = [stored(story()), stored(story(step="half of that"))]
     outcome = build(tmp_path, rows, dedup="near")
     pair = outcome.manifest.removed[0].examples[0]
-    kept, gone = sorted(rows, key=lambda row: row.id)
-    assert (pair.trace_id, pair.because_of) == (gone.id, str(kept.id))
+    kept, removed_row = sorted(rows, key=lambda row: row.id)
+    assert (pair.trace_id, pair.because_of) == (removed_row.id, str(kept.id))
     assert 0.8 <= pair.similarity < 1
 
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32))
-def test_minhash_finds_what_exact_comparison_finds(seed: int) -> None:
+def test_minhash_matches_exact_comparison(seed: int) -> None:
     rng = random.Random(seed)
     texts = [{f"word {rng.randrange(60)}" for _ in range(40)} for _ in range(40)]
     index = NearDuplicateIndex(0.5, texts.__getitem__)
@@ -103,7 +105,7 @@ def test_minhash_finds_what_exact_comparison_finds(seed: int) -> None:
 
 
 @pytest.mark.parametrize("threshold", [0.5, 0.7, 0.8, 0.9, 1.0])
-def test_the_bands_miss_less_than_one_pair_in_a_thousand(threshold: float) -> None:
+def test_bands_miss_few_pairs(threshold: float) -> None:
     bands = num_bands(threshold)
     rows_per_band = 128 // bands
     assert (1 - threshold**rows_per_band) ** bands < 1e-3
@@ -117,15 +119,15 @@ def palindrome(word: str, question: str = PALINDROME) -> Trace:
     return make_trace(question.format(word=word), steps, "no")
 
 
-def test_hundreds_of_rows_of_one_template_stay_and_do_not_hang(tmp_path: Path) -> None:
+def test_template_rows_are_kept_quickly(tmp_path: Path) -> None:
     rows = [stored(palindrome(f"{a}{b}xyz")) for a in ascii_lowercase for b in ascii_lowercase]
     started = time.process_time()
     outcome = build(tmp_path, rows, dedup="near")
     assert outcome.trace_count == 26 * 26
-    assert time.process_time() - started < 60  # comparing every pair takes far longer
+    assert time.process_time() - started < 60  # Comparing every pair takes far longer.
 
 
-def test_a_copy_among_many_rows_of_one_template_is_found(tmp_path: Path) -> None:
+def test_copies_among_template_rows_are_found(tmp_path: Path) -> None:
     rows = [stored(palindrome(f"{a}{b}xyz")) for a in ascii_lowercase for b in ascii_lowercase]
     copies = [
         stored(palindrome(word, PALINDROME.replace("at all", "ever"))) for word in ("aaxyz", "zzxyz", "mmxyz")
@@ -134,7 +136,7 @@ def test_a_copy_among_many_rows_of_one_template_is_found(tmp_path: Path) -> None
     assert outcome.trace_count == len(rows)
 
 
-def test_many_variations_of_one_text_leave_one(tmp_path: Path) -> None:
+def test_variations_of_one_text_collapse(tmp_path: Path) -> None:
     rows = [
         stored(story(step=f"half of {noun}it"))
         for noun in (f"{a}{b} " for a in "abcdefgh" for b in "abcdefgh")

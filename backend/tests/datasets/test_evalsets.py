@@ -1,4 +1,4 @@
-"""Eval sets are found by name or by file; HTTP can only name them."""
+"""Eval sets are opened by name or from a file. `named_evalset`, which HTTP uses, accepts names only."""
 
 from pathlib import Path
 
@@ -20,36 +20,36 @@ def settings(tmp_path: Path) -> Settings:
     return settings
 
 
-def test_shipped_and_own_eval_sets_have_names(settings: Settings) -> None:
+def test_shipped_and_own_names_resolve(settings: Settings) -> None:
     assert {"eval_v2", "mine"} <= set(evalset_paths(settings))
     assert open_evalset(settings, "mine").items == sum_items(3)
     assert len(open_evalset(settings, "eval_v2").items) == 100
 
 
-def test_a_file_is_named_after_itself(settings: Settings) -> None:
+def test_file_equals_named_eval_set(settings: Settings) -> None:
     opened = open_evalset(settings, str(settings.evalsets_dir / "mine.jsonl"))
     assert opened == named_evalset(settings, "mine")
     assert opened.content_hash == named_evalset(settings, "mine").content_hash
 
 
-def test_the_first_items_are_another_eval_set(settings: Settings) -> None:
+def test_first_items_change_hash(settings: Settings) -> None:
     opened = open_evalset(settings, "mine")
     assert opened.first(None) == opened
     assert len(opened.first(2).items) == 2
     assert opened.first(2).content_hash != opened.content_hash
 
 
-def test_a_misspelt_name_gets_the_nearest_one(settings: Settings) -> None:
+def test_unknown_name_suggests_nearest(settings: Settings) -> None:
     with pytest.raises(NotFoundError, match="Did you mean 'eval_v2'"):
         open_evalset(settings, "eval_v1")
 
 
-def test_a_name_is_never_a_path(settings: Settings) -> None:
+def test_path_is_not_a_name(settings: Settings) -> None:
     with pytest.raises(NotFoundError):
         named_evalset(settings, str(settings.evalsets_dir / "mine.jsonl"))
 
 
-def test_duplicate_ids_and_missing_answers_name_their_lines(settings: Settings) -> None:
+def test_bad_items_name_their_lines(settings: Settings) -> None:
     [item] = sum_items(1)
     lines = [item_json(item), item_json(item), '{"id": "x", "prompt": "?"}']
     (settings.evalsets_dir / "bad.jsonl").write_text("\n".join(lines), encoding="utf-8")

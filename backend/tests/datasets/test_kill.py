@@ -1,4 +1,4 @@
-"""SIGKILL at awkward moments: the store opens, holds only whole things, and the next run completes."""
+"""SIGKILL during imports and builds: the store stays consistent and the next command completes."""
 
 import random
 import subprocess
@@ -37,19 +37,19 @@ def file(tmp_path: Path, lines: list[str]) -> Path:
 
 
 def kill_when(ready: Callable[[], bool], child: subprocess.Popen[str], delay_s: float) -> bool:
-    """SIGKILL the child a moment after `ready`; False if it ended by itself before."""
+    """Send SIGKILL `delay_s` after `ready` holds. Return False if the child exited before that."""
     with child:
         deadline = time.monotonic() + WAIT_S
         while child.poll() is None and not ready():
             assert time.monotonic() < deadline
             time.sleep(0.005)
         time.sleep(delay_s)
-        has_ended = child.poll() is not None
+        has_exited = child.poll() is not None
         child.kill()
-        return not has_ended
+        return not has_exited
 
 
-def test_a_killed_import_is_completed_by_running_it_again(
+def test_killed_import_completes_on_rerun(
     store: Home, settings: Settings, file: Path, lines: list[str]
 ) -> None:
     rng = random.Random(7)
@@ -57,26 +57,22 @@ def test_a_killed_import_is_completed_by_running_it_again(
     for _ in range(NUM_KILLS):
         child = start_program("traces", "import", file, environ=environment(settings))
         kill_when(lambda before=num_before: num_stored(store) > before, child, rng.uniform(0, 0.2))
-        num_now = assert_consistent(settings, lines)
-        assert num_now > num_before or num_now == NUM_TRACES
-        num_before = num_now
-    done = run_here("traces", "import", file, settings=settings)
-    assert (done.returncode, done.stderr) == (0, "")
+        num_after = assert_consistent(settings, lines)
+        assert num_after > num_before or num_after == NUM_TRACES
+        num_before = num_after
+    result = run_here("traces", "import", file, settings=settings)
+    assert (result.returncode, result.stderr) == (0, "")
     assert assert_consistent(settings, lines) == NUM_TRACES
 
 
-def test_an_import_killed_early_holds_whole_transactions_only(
-    settings: Settings, file: Path, lines: list[str]
-) -> None:
+def test_killed_import_keeps_whole_transactions(settings: Settings, file: Path, lines: list[str]) -> None:
     for delay_s in (0.2, 0.8):
         child = start_program("traces", "import", file, environ=environment(settings))
         kill_when(lambda: True, child, delay_s)
         assert assert_consistent(settings, lines) % ROWS_PER_TRANSACTION == 0
 
 
-def test_a_killed_build_shows_no_half_dataset_and_the_next_one_cleans_up(
-    store: Home, settings: Settings, lines: list[str]
-) -> None:
+def test_next_build_removes_killed_build(store: Home, settings: Settings, lines: list[str]) -> None:
     TraceRepository(store.database).add_many([(Trace.model_validate_json(line), line) for line in lines])
     datasets_dir = settings.datasets_dir
     rng = random.Random(7)
@@ -88,8 +84,8 @@ def test_a_killed_build_shows_no_half_dataset_and_the_next_one_cleans_up(
         else:
             assert was_killed
             assert leftovers(datasets_dir)
-    done = run_here("data", "build", "--name", "killed", settings=settings)
-    assert done.returncode == 0, done.stderr
+    result = run_here("data", "build", "--name", "killed", settings=settings)
+    assert result.returncode == 0, result.stderr
     assert leftovers(datasets_dir) == []
     verdict = verify_dataset(datasets_dir, KEY)
     assert verdict.intact, verdict

@@ -10,25 +10,25 @@ from tunix_rt.traces.types import Trace
 
 
 @pytest.mark.parametrize("key", shipped_dataset_names())
-def test_a_shipped_dataset_is_there_by_its_key(tmp_path: Path, key: str) -> None:
+def test_shipped_dataset_opens_by_key(tmp_path: Path, key: str) -> None:
     manifest = get_dataset(tmp_path / "datasets", key)
     assert manifest.num_rows == len(list(shipped_traces(key)))
     assert manifest.contamination.verdict == "clean"
     assert verify_dataset(tmp_path / "datasets", key).intact
 
 
-def test_every_shipped_trace_is_a_row(tmp_path: Path) -> None:
+def test_shipped_traces_become_rows(tmp_path: Path) -> None:
     rows = {row.canonical for row in iter_rows(tmp_path / "datasets", "dev-reasoning-v2")}
     assert rows == set(shipped_traces("dev-reasoning-v2"))
 
 
-def test_another_key_builds_nothing(tmp_path: Path) -> None:
+def test_unknown_key_builds_nothing(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError):
         get_dataset(tmp_path / "datasets", "dev-reasoning-v3")
     assert not (tmp_path / "datasets").exists()
 
 
-def test_a_shipped_dataset_that_answers_the_users_eval_set_is_refused(tmp_path: Path) -> None:
+def test_contaminated_shipped_dataset_is_refused(tmp_path: Path) -> None:
     trace = Trace.model_validate_json(next(shipped_traces("dev-reasoning-v2")))
     item = EvalItem(
         id="mine-1",

@@ -15,10 +15,10 @@ from tunix_rt.evaluation.store import EvaluationRepository
 from tunix_rt.evaluation.types import Evaluation
 
 
-def add(store: Home, name: str = "model-a", verdicts: str = "110?", **values: Any) -> Evaluation:
-    made = make_predictions(verdicts)
-    evaluation = make_evaluation(made, name=name, **values)
-    EvaluationRepository(store.database).add(evaluation, made)
+def store_evaluation(store: Home, name: str = "model-a", verdicts: str = "110?", **values: Any) -> Evaluation:
+    predictions = make_predictions(verdicts)
+    evaluation = make_evaluation(predictions, name=name, **values)
+    EvaluationRepository(store.database).add(evaluation, predictions)
     return evaluation
 
 
@@ -26,16 +26,16 @@ def url(evaluation: Evaluation, rest: str = "") -> str:
     return f"/api/evaluations/{evaluation.evaluation_id}{rest}"
 
 
-def test_http_gives_the_record_as_the_file_has_it(client: TestClient, store: Home) -> None:
-    evaluation = add(store, "run-a")
+def test_get_returns_complete_record(client: TestClient, store: Home) -> None:
+    evaluation = store_evaluation(store, "run-a")
     response = client.get(url(evaluation))
     assert response.status_code == 200
     assert response.json() == evaluation.to_json()
 
 
-def test_http_lists_evaluations_with_a_total_and_filters(client: TestClient, store: Home) -> None:
-    add(store, "run-a", "10", age_hours=1)
-    add(store, "hub/Smol", "11", age_hours=2)
+def test_list_filters_sorts_and_paginates(client: TestClient, store: Home) -> None:
+    store_evaluation(store, "run-a", "10", age_hours=1)
+    store_evaluation(store, "hub/Smol", "11", age_hours=2)
     listed = client.get("/api/evaluations", params={"limit": 1}).json()
     assert [row["model"]["name"] for row in listed["data"]] == ["run-a"]
     assert (listed["pagination"]["total"], listed["pagination"]["next_offset"]) == (2, 1)
@@ -61,12 +61,12 @@ def test_http_lists_evaluations_with_a_total_and_filters(client: TestClient, sto
         {"offset": -1},
     ],
 )
-def test_http_refuses_filters_that_mean_nothing(client: TestClient, query: dict[str, Any]) -> None:
+def test_list_rejects_invalid_filters(client: TestClient, query: dict[str, Any]) -> None:
     error_of(client.get("/api/evaluations", params=query), 422)
 
 
-def test_http_pages_through_the_items_that_fit(client: TestClient, store: Home) -> None:
-    evaluation = add(store, verdicts="11110")
+def test_items_filter_by_verdict_and_paginate(client: TestClient, store: Home) -> None:
+    evaluation = store_evaluation(store, verdicts="11110")
     page = client.get(url(evaluation, "/items"), params={"verdict": "correct", "limit": 3, "offset": 2})
     assert [row["item_id"] for row in page.json()["data"]] == ["item-2", "item-3"]
     assert page.json()["pagination"]["total"] == 4
@@ -75,10 +75,10 @@ def test_http_pages_through_the_items_that_fit(client: TestClient, store: Home) 
     error_of(client.get(f"/api/evaluations/{uuid4()}/items"), 404)
 
 
-def test_http_shows_every_sample_of_an_item_with_its_checked_steps(client: TestClient, store: Home) -> None:
-    made = make_predictions(["10", "11"])
-    evaluation = make_evaluation(made)
-    EvaluationRepository(store.database).add(evaluation, made)
+def test_item_returns_samples_with_checked_steps(client: TestClient, store: Home) -> None:
+    predictions = make_predictions(["10", "11"])
+    evaluation = make_evaluation(predictions)
+    EvaluationRepository(store.database).add(evaluation, predictions)
     item = client.get(url(evaluation, "/items/item-0")).json()
     assert [sample["judgement"]["verdict"] for sample in item["samples"]] == ["correct", "wrong"]
     assert item["samples"][0]["judgement"]["steps"] == [{"text": "a confirmed step", "verdict": "confirmed"}]
@@ -86,23 +86,23 @@ def test_http_shows_every_sample_of_an_item_with_its_checked_steps(client: TestC
 
 
 @pytest.mark.parametrize("item_id", ["gsm8k/12", "why?", "50 %", "näh", "../x", "#1"])
-def test_http_finds_an_item_whatever_its_id_is_made_of(client: TestClient, store: Home, item_id: str) -> None:
-    made = [make_prediction(item_id)]
-    evaluation = make_evaluation(made)
-    EvaluationRepository(store.database).add(evaluation, made)
+def test_item_ids_are_percent_decoded(client: TestClient, store: Home, item_id: str) -> None:
+    predictions = [make_prediction(item_id)]
+    evaluation = make_evaluation(predictions)
+    EvaluationRepository(store.database).add(evaluation, predictions)
     quoted = "".join(f"%{byte:02x}" for byte in item_id.encode())
     assert client.get(url(evaluation, f"/items/{quoted}")).json()["item_id"] == item_id
 
 
 @pytest.mark.parametrize("item_id", ["item-9", "a%00b", "x" * 129, "%ff"])
-def test_http_refuses_an_unknown_item(client: TestClient, store: Home, item_id: str) -> None:
-    response = client.get(url(add(store), f"/items/{item_id}"))
+def test_unknown_item_is_rejected(client: TestClient, store: Home, item_id: str) -> None:
+    response = client.get(url(store_evaluation(store), f"/items/{item_id}"))
     error_of(response, response.status_code)
     assert response.status_code in (404, 422)
 
 
-def test_http_deletes_an_evaluation_unless_it_is_a_baseline(client: TestClient, store: Home) -> None:
-    evaluation = add(store)
+def test_delete_refuses_baseline_evaluation(client: TestClient, store: Home) -> None:
+    evaluation = store_evaluation(store)
     BaselineRepository(store.database).put(
         Baseline(name="main", evaluation_id=evaluation.evaluation_id, created_at=NOON)
     )
@@ -113,7 +113,7 @@ def test_http_deletes_an_evaluation_unless_it_is_a_baseline(client: TestClient, 
     error_of(client.delete(url(evaluation)), 404)
 
 
-def test_http_takes_no_path_for_an_evaluation(client: TestClient, store: Home) -> None:
+def test_evaluation_reference_rejects_paths(client: TestClient, store: Home) -> None:
     directory = store.settings.home_dir / "elsewhere"
     write_evaluation(directory, "10")
     for reference in (str(directory), "..%2Felsewhere", "elsewhere", "run-a"):
@@ -122,7 +122,7 @@ def test_http_takes_no_path_for_an_evaluation(client: TestClient, store: Home) -
     assert client.get("/api/evaluations").json()["pagination"]["total"] == 0
 
 
-def test_http_lists_the_shipped_eval_sets_and_the_users_own(client: TestClient, store: Home) -> None:
+def test_evalset_list_includes_user_sets(client: TestClient, store: Home) -> None:
     store.settings.evalsets_dir.mkdir(parents=True)
     (store.settings.evalsets_dir / "broken.jsonl").write_text("{}\n")
     listed = {row["name"]: row for row in client.get("/api/evalsets").json()["data"]}
@@ -132,7 +132,7 @@ def test_http_lists_the_shipped_eval_sets_and_the_users_own(client: TestClient, 
     error_of(client.get("/api/evalsets/broken"), 422)
 
 
-def test_http_pages_through_the_items_of_an_eval_set(client: TestClient) -> None:
+def test_evalset_items_are_paginated(client: TestClient) -> None:
     page = client.get("/api/evalsets/eval_v2", params={"limit": 2, "offset": 99}).json()
     assert (len(page["data"]), page["pagination"]["total"]) == (1, 100)
     assert page["data"][0].keys() >= {"id", "prompt", "expected_answer", "section"}
@@ -140,5 +140,5 @@ def test_http_pages_through_the_items_of_an_eval_set(client: TestClient) -> None
 
 
 @pytest.mark.parametrize("name", ["eval_v3", "..%2F..%2Fetc%2Fpasswd", "a%00b", "%2e%2e"])
-def test_http_takes_no_path_for_an_eval_set(client: TestClient, name: str) -> None:
+def test_evalset_name_rejects_paths(client: TestClient, name: str) -> None:
     error_of(client.get(f"/api/evalsets/{name}"), 404)

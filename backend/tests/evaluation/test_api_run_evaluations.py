@@ -1,4 +1,4 @@
-"""Evaluations of runs, re-scoring, comparing and the leaderboard over HTTP."""
+"""Evaluations of runs, rescoring, comparisons and the leaderboard over HTTP."""
 
 import json
 from typing import Any
@@ -16,14 +16,14 @@ from tunix_rt.evaluation.store import EvaluationRepository
 from tunix_rt.evaluation.types import Evaluation
 
 
-def add(store: Home, name: str, verdicts: str, **values: Any) -> Evaluation:
-    made = make_predictions(verdicts)
-    evaluation = make_evaluation(made, name=name, **values)
-    EvaluationRepository(store.database).add(evaluation, made)
+def store_evaluation(store: Home, name: str, verdicts: str, **values: Any) -> Evaluation:
+    predictions = make_predictions(verdicts)
+    evaluation = make_evaluation(predictions, name=name, **values)
+    EvaluationRepository(store.database).add(evaluation, predictions)
     return evaluation
 
 
-def test_http_judges_the_stored_answers_of_a_run_anew(client: TestClient, store: Home) -> None:
+def test_run_answers_are_rescored(client: TestClient, store: Home) -> None:
     before = store_answers(store, "run-a")
     run = write_run(store.settings.runs_dir, "run-a")
     response = client.post("/api/tunix/runs/run-a/evaluate")
@@ -40,9 +40,9 @@ def test_http_judges_the_stored_answers_of_a_run_anew(client: TestClient, store:
     assert json.loads((run / "evaluation.json").read_text())["evaluation_id"] == body["evaluation_id"]
 
 
-def test_http_judges_the_answers_to_the_eval_set_that_is_named(client: TestClient, store: Home) -> None:
+def test_eval_set_selects_run_answers(client: TestClient, store: Home) -> None:
     store_answers(store, "older", model=make_model("run-a"), age_hours=2)
-    add(store, "newer", "10", model=make_model("run-a"), evalset="another")
+    store_evaluation(store, "newer", "10", model=make_model("run-a"), evalset="another")
     write_run(store.settings.runs_dir, "run-a")
     response = client.post("/api/tunix/runs/run-a/evaluate", json={"eval_set": EVALSET})
     assert response.json()["evaluation"]["evalset"] == EVALSET
@@ -50,12 +50,13 @@ def test_http_judges_the_answers_to_the_eval_set_that_is_named(client: TestClien
     assert error_of(missing, 409)["next_step"].endswith("tunix-rt eval run-a --eval-set third")
 
 
-def test_http_judges_answers_that_only_the_run_directory_holds(client: TestClient, store: Home) -> None:
+def test_run_directory_answers_are_scored(client: TestClient, store: Home) -> None:
+    """The database has lost the answers; the run directory still has them."""
     evaluation = store_answers(store, "run-a")
-    kept = list(EvaluationRepository(store.database).iter_predictions(evaluation.evaluation_id))
+    predictions = list(EvaluationRepository(store.database).iter_predictions(evaluation.evaluation_id))
     EvaluationRepository(store.database).delete(evaluation.evaluation_id)
     run = write_run(store.settings.runs_dir, "run-a")
-    lines = "".join(json.dumps(one.to_json(), ensure_ascii=False) + "\n" for one in kept)
+    lines = "".join(json.dumps(prediction.to_json(), ensure_ascii=False) + "\n" for prediction in predictions)
     (run / "predictions.jsonl").write_text(lines, encoding="utf-8")
     (run / "evaluation.json").write_text(json.dumps(evaluation.to_json()), encoding="utf-8")
     error_of(client.get("/api/tunix/runs/run-a/evaluation"), 404)
@@ -63,15 +64,13 @@ def test_http_judges_answers_that_only_the_run_directory_holds(client: TestClien
 
 
 @pytest.mark.parametrize("status", [None, "failed", "cancelled"])
-def test_http_judges_no_run_that_did_not_succeed(
-    client: TestClient, store: Home, status: RunStatus | None
-) -> None:
+def test_unsuccessful_run_is_not_scored(client: TestClient, store: Home, status: RunStatus | None) -> None:
     store_answers(store, "run-a")
     write_run(store.settings.runs_dir, "run-a", status)
     assert "run-a is" in error_of(client.post("/api/tunix/runs/run-a/evaluate"), 409)["detail"]
 
 
-def test_http_says_how_to_let_a_run_answer_first(client: TestClient, store: Home) -> None:
+def test_unanswered_run_suggests_eval_command(client: TestClient, store: Home) -> None:
     write_run(store.settings.runs_dir, "run-a")
     error = error_of(client.post("/api/tunix/runs/run-a/evaluate"), 409)
     assert error["next_step"] == "Generate answers: tunix-rt eval run-a --eval-set eval_v2"
@@ -80,7 +79,7 @@ def test_http_says_how_to_let_a_run_answer_first(client: TestClient, store: Home
 
 
 @pytest.mark.parametrize("run_id", ["..", "%2e%2e", "a%2Fb", ".hidden", "a%00b", "x" * 129, "-a"])
-def test_http_takes_no_path_for_a_run(client: TestClient, store: Home, run_id: str) -> None:
+def test_run_id_rejects_paths(client: TestClient, store: Home, run_id: str) -> None:
     write_evaluation(store.settings.home_dir / "runs" / "a" / "b", "10")
     for response in (
         client.post(f"/api/tunix/runs/{run_id}/evaluate"),
@@ -90,21 +89,19 @@ def test_http_takes_no_path_for_a_run(client: TestClient, store: Home, run_id: s
         error_of(response, response.status_code)
 
 
-@pytest.mark.parametrize(
-    "body", [{"judge_override": "mock_judge"}, {"judge": "x"}, {"eval_set": "a\u0000b"}, [], "x"]
-)
-def test_http_refuses_an_unknown_judge_and_unknown_keys(client: TestClient, body: Any) -> None:
+@pytest.mark.parametrize("body", [{"judge": "x"}, {"eval_set": "a\u0000b"}, [], "x"])
+def test_invalid_evaluate_body_is_rejected(client: TestClient, body: Any) -> None:
     error_of(client.post("/api/tunix/runs/run-a/evaluate", json=body), 422)
 
 
-def test_an_unknown_judge_is_answered_with_the_known_one(client: TestClient) -> None:
+def test_unknown_judge_names_known_judge(client: TestClient) -> None:
     response = client.post("/api/tunix/runs/run-a/evaluate", json={"judge_override": "mock_judge"})
     assert "answer-checkers" in error_of(response, 422)["detail"]
 
 
-def test_http_lists_scores_best_first_with_what_they_rest_on(client: TestClient, store: Home) -> None:
-    add(store, "run-a", "110?", age_hours=2)
-    add(store, "hub/smol", "0000", age_hours=1)
+def test_scores_are_listed_best_first(client: TestClient, store: Home) -> None:
+    store_evaluation(store, "run-a", "110?", age_hours=2)
+    store_evaluation(store, "hub/smol", "0000", age_hours=1)
     page = client.get("/api/tunix/evaluations").json()
     assert [row["model_id"] for row in page["data"]] == ["base-model", "hub/smol"]
     best = page["data"][0]
@@ -130,21 +127,21 @@ def test_http_lists_scores_best_first_with_what_they_rest_on(client: TestClient,
         ({"date_to": "2025-12-31"}, ["hub/smol"]),
     ],
 )
-def test_filters_of_scores_work_and_are_echoed(
+def test_score_filters_are_applied_and_echoed(
     client: TestClient, store: Home, query: dict[str, str], expected: list[str]
 ) -> None:
-    add(store, "run-a", "11")
-    add(store, "hub/smol", "00", age_hours=24)
+    store_evaluation(store, "run-a", "11")
+    store_evaluation(store, "hub/smol", "00", age_hours=24)
     page = client.get("/api/tunix/evaluations", params=query).json()
     assert [row["model_id"] for row in page["data"]] == expected
     assert page["filters"] == {k: v for k, v in query.items() if k not in ("limit", "offset")}
 
 
-def test_http_ranks_models_with_ties_and_their_base(client: TestClient, store: Home) -> None:
-    add(store, "run-a", "1" * 40)
-    add(store, "run-b", "1" * 39 + "0", age_hours=1)
-    add(store, "base-model", "0" * 40, age_hours=2)
-    add(store, "run-c", "10", protocol=make_protocol(markup="think"))
+def test_leaderboard_ranks_ties_and_base(client: TestClient, store: Home) -> None:
+    store_evaluation(store, "run-a", "1" * 40)
+    store_evaluation(store, "run-b", "1" * 39 + "0", age_hours=1)
+    store_evaluation(store, "base-model", "0" * 40, age_hours=2)
+    store_evaluation(store, "run-c", "10", protocol=make_protocol(markup="think"))
     board = client.get("/api/tunix/leaderboard", params={"dataset": "sums-v1"}).json()
     groups = {len(group["entries"]): group["entries"] for group in board["groups"]}
     assert [(entry["rank"], entry["is_tied"], entry["is_base"]) for entry in groups[3]] == [
@@ -156,7 +153,7 @@ def test_http_ranks_models_with_ties_and_their_base(client: TestClient, store: H
     assert groups[1][0]["evaluation"]["model"]["name"] == "run-c"
 
 
-def test_http_judges_an_evaluation_anew(client: TestClient, store: Home) -> None:
+def test_evaluation_is_rescored(client: TestClient, store: Home) -> None:
     before = store_answers(store, "model-a", {"one": "18", "two": "0.75"})
     response = client.post(f"/api/evaluations/{before.evaluation_id}/rescore")
     assert response.status_code == 201, response.text
@@ -166,13 +163,13 @@ def test_http_judges_an_evaluation_anew(client: TestClient, store: Home) -> None
     error_of(client.post(f"/api/evaluations/{uuid4()}/rescore"), 404)
 
 
-def test_an_evaluation_whose_items_are_gone_is_not_judged_anew(client: TestClient, store: Home) -> None:
-    evaluation = add(store, "model-a", "10")
+def test_rescore_without_items_conflicts(client: TestClient, store: Home) -> None:
+    evaluation = store_evaluation(store, "model-a", "10")
     error_of(client.post(f"/api/evaluations/{evaluation.evaluation_id}/rescore"), 409)
 
 
-def test_http_exports_samples_a_line_an_item(client: TestClient, store: Home) -> None:
-    evaluation = add(store, "model-a", "10")
+def test_samples_export_as_jsonl(client: TestClient, store: Home) -> None:
+    evaluation = store_evaluation(store, "model-a", "10")
     response = client.get(f"/api/evaluations/{evaluation.evaluation_id}/samples.jsonl")
     assert response.headers["content-type"] == "application/x-ndjson"
     lines = [json.loads(line) for line in response.text.splitlines()]
@@ -180,19 +177,17 @@ def test_http_exports_samples_a_line_an_item(client: TestClient, store: Home) ->
     error_of(client.get(f"/api/evaluations/{uuid4()}/samples.jsonl"), 404)
 
 
-def test_http_compares_item_by_item_and_refuses_what_is_not_comparable(
-    client: TestClient, store: Home
-) -> None:
-    base = add(store, "model-a", "110")
-    other = add(store, "model-b", "101")
-    strange = add(store, "model-c", "100", protocol=make_protocol(markup="think"))
+def test_compare_reports_flips_and_protocol_conflicts(client: TestClient, store: Home) -> None:
+    base = store_evaluation(store, "model-a", "110")
+    other = store_evaluation(store, "model-b", "101")
+    thinking = store_evaluation(store, "model-c", "100", protocol=make_protocol(markup="think"))
     query = {"base": str(base.evaluation_id), "other": str(other.evaluation_id)}
     compared = client.get("/api/evaluations/compare", params=query).json()
     assert [(flip["item_id"], flip["direction"]) for flip in compared["flips"]] == [
         ("item-1", "lost"),
         ("item-2", "gained"),
     ]
-    query["other"] = str(strange.evaluation_id)
+    query["other"] = str(thinking.evaluation_id)
     assert "markup" in error_of(client.get("/api/evaluations/compare", params=query), 409)["detail"]
     allowed = client.get("/api/evaluations/compare", params=query | {"allow_different_protocols": True})
     assert allowed.json()["is_same_protocol"] is False

@@ -1,4 +1,4 @@
-"""The commands for stored evaluations, as text and as JSON; no model runs here."""
+"""Commands for stored evaluations, with text and JSON output. No model runs here."""
 
 import hashlib
 import json
@@ -21,7 +21,7 @@ ITEMS = sum_items(3)
 
 @pytest.fixture(autouse=True)
 def _store(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every command runs on the store of this test, once per database."""
+    """Run every command on this test's database."""
     if settings.database_url is not None:
         monkeypatch.setenv("TUNIX_RT_DATABASE_URL", settings.database_url)
 
@@ -43,19 +43,19 @@ def run_json(*arguments: str | Path) -> Any:
 
 
 @pytest.fixture
-def directory(tmp_path: Path) -> Path:
-    """An evaluation of three sums by hand: two right, one wrong."""
+def evaluation_dir(tmp_path: Path) -> Path:
     return tmp_path / "model-a"
 
 
 @pytest.fixture
-def evaluation(directory: Path) -> Evaluation:
-    return write_evaluation(directory, "110")
+def evaluation(evaluation_dir: Path) -> Evaluation:
+    """Three items: two correct, one wrong."""
+    return write_evaluation(evaluation_dir, "110")
 
 
 @pytest.fixture
-def texts(tmp_path: Path) -> Path:
-    """External predictions: the last of three is wrong."""
+def predictions(tmp_path: Path) -> Path:
+    """External predictions for three sums; the last is wrong."""
     lines = [
         {"trace_id": item.id, "prediction": sum_generation(item, answer=answer).text}
         for item, answer in zip(ITEMS, ("7", "8", "1"), strict=True)
@@ -70,9 +70,9 @@ def evalset(tmp_path: Path) -> Path:
     return write_evalset(tmp_path / "sums.jsonl", ITEMS)
 
 
-def test_a_directory_is_added_listed_shown_and_removed(evaluation: Evaluation, directory: Path) -> None:
+def test_add_list_show_and_remove(evaluation: Evaluation, evaluation_dir: Path) -> None:
     short = str(evaluation.evaluation_id)[:8]
-    assert str(evaluation.evaluation_id) in run("add", directory)
+    assert str(evaluation.evaluation_id) in run("add", evaluation_dir)
     [listed] = run_json("list")
     assert listed["evaluation_id"] == str(evaluation.evaluation_id)
     assert short in run("list", "--model", "model-a")
@@ -84,10 +84,8 @@ def test_a_directory_is_added_listed_shown_and_removed(evaluation: Evaluation, d
     assert isinstance(invoke("show", short).exception, NotFoundError)
 
 
-def test_an_evaluation_is_shown_with_its_interval_and_examples(
-    evaluation: Evaluation, directory: Path
-) -> None:
-    shown = run("show", directory)
+def test_show_prints_scores_and_examples(evaluation: Evaluation, evaluation_dir: Path) -> None:
+    shown = run("show", evaluation_dir)
     assert "66.7%" in shown
     assert "n = 3" in shown
     assert "format adherence" in shown
@@ -96,19 +94,19 @@ def test_an_evaluation_is_shown_with_its_interval_and_examples(
     assert "Next: tunix-rt eval items" in shown
 
 
-def test_items_are_filtered_and_one_is_shown_whole(evaluation: Evaluation, directory: Path) -> None:
-    assert [line["item_id"] for line in run_json("items", directory)] == ["item-0", "item-1", "item-2"]
-    [wrong] = run_json("items", directory, "--verdict", "wrong")
+def test_items_filter_and_show_one(evaluation: Evaluation, evaluation_dir: Path) -> None:
+    assert [line["item_id"] for line in run_json("items", evaluation_dir)] == ["item-0", "item-1", "item-2"]
+    [wrong] = run_json("items", evaluation_dir, "--verdict", "wrong")
     assert wrong["item_id"] == "item-2"
-    assert run_json("items", directory, "--section", "edge_case") == []
-    shown = run("items", directory, "--item", "item-0")
+    assert run_json("items", evaluation_dir, "--section", "edge_case") == []
+    shown = run("items", evaluation_dir, "--item", "item-0")
     assert "<reasoning>" in shown
     assert "confirmed" in shown
-    assert isinstance(invoke("items", directory, "--item", "nothing").exception, NotFoundError)
+    assert isinstance(invoke("items", evaluation_dir, "--item", "nothing").exception, NotFoundError)
 
 
-def test_external_predictions_are_scored(texts: Path, evalset: Path) -> None:
-    record = run_json("score", "--predictions", texts, "--eval-set", evalset)
+def test_external_predictions_are_scored(predictions: Path, evalset: Path) -> None:
+    record = run_json("score", "--predictions", predictions, "--eval-set", evalset)
     assert record["scores"]["primary_score"] == pytest.approx(2 / 3)
     assert record["model"] == {
         "name": "gpt",
@@ -122,78 +120,74 @@ def test_external_predictions_are_scored(texts: Path, evalset: Path) -> None:
     assert run_json("show", record["evaluation_id"])["scores"] == record["scores"]
 
 
-def test_predictions_must_match_the_eval_set(texts: Path, evalset: Path) -> None:
-    more = texts.read_text() + '\n{"id": "sum-0", "text": "8"}\n{"id": 5, "text": "8"}\n{"id": "x"}\n[]\n'
-    texts.write_text(more)
-    error = invoke("score", "--predictions", texts, "--eval-set", evalset).exception
+def test_predictions_must_match_eval_set(predictions: Path, evalset: Path) -> None:
+    extra = '\n{"id": "sum-0", "text": "8"}\n{"id": 5, "text": "8"}\n{"id": "x"}\n[]\n'
+    predictions.write_text(predictions.read_text() + extra)
+    error = invoke("score", "--predictions", predictions, "--eval-set", evalset).exception
     assert isinstance(error, DataError)
     assert "line 4: a second text for 'sum-0'" in error.detail
     assert "line 5: no item" in error.detail
     assert "line 6: no text" in error.detail
     assert "line 7: " in error.detail
-    texts.write_text('{"id": "sum-0", "text": "8"}\n{"id": "sum-9", "text": "8"}\n')
-    error = invoke("score", "--predictions", texts, "--eval-set", evalset).exception
+    predictions.write_text('{"id": "sum-0", "text": "8"}\n{"id": "sum-9", "text": "8"}\n')
+    error = invoke("score", "--predictions", predictions, "--eval-set", evalset).exception
     assert isinstance(error, DataError)
     assert "no text for 'sum-1'" in error.detail
     assert "no item 'sum-9'" in error.detail
 
 
-def test_a_text_is_stored_and_exported_whatever_it_holds(texts: Path, evalset: Path, tmp_path: Path) -> None:
-    odd = "nul \x00 escape \x1b[2J emoji 🙈 no character \ufffd\nline <answer>7</answer>"
-    texts.write_text("\n".join(json.dumps({"id": item.id, "text": odd}) for item in ITEMS))
-    record = run_json("score", "--predictions", texts, "--eval-set", evalset)
-    assert run_json("items", record["evaluation_id"])[0]["generation"]["text"] == odd
+def test_arbitrary_text_is_stored_and_exported(predictions: Path, evalset: Path, tmp_path: Path) -> None:
+    text = "nul \x00 escape \x1b[2J emoji 🙈 no character \ufffd\nline <answer>7</answer>"
+    predictions.write_text("\n".join(json.dumps({"id": item.id, "text": text}) for item in ITEMS))
+    record = run_json("score", "--predictions", predictions, "--eval-set", evalset)
+    assert run_json("items", record["evaluation_id"])[0]["generation"]["text"] == text
     assert "\x1b" not in run("show", record["evaluation_id"])
     exported = Path(run_json("export", record["evaluation_id"], "--to", tmp_path)["samples"])
-    assert json.loads(exported.read_text(encoding="utf-8").splitlines()[0])["resps"] == [[odd]]
+    assert json.loads(exported.read_text(encoding="utf-8").splitlines()[0])["resps"] == [[text]]
 
 
-def test_half_a_character_is_no_text(texts: Path, evalset: Path) -> None:
-    texts.write_text('{"id": "sum-0", "text": "half \\ud83d"}')
-    assert isinstance(invoke("score", "--predictions", texts, "--eval-set", evalset).exception, DataError)
+def test_lone_surrogate_is_rejected(predictions: Path, evalset: Path) -> None:
+    predictions.write_text('{"id": "sum-0", "text": "half \\ud83d"}')
+    assert isinstance(
+        invoke("score", "--predictions", predictions, "--eval-set", evalset).exception, DataError
+    )
 
 
-def test_rescoring_creates_a_new_evaluation(texts: Path, evalset: Path) -> None:
-    before = run_json("score", "--predictions", texts, "--eval-set", evalset)
-    after = run_json("rescore", before["evaluation_id"])
-    assert after["rescored_from"] == before["evaluation_id"] != after["evaluation_id"]
-    assert after["num_changed_verdicts"] == 0
-    assert after["predictions_hash"] == before["predictions_hash"]
-    assert after["fingerprint"] == before["fingerprint"]
-    assert "0 verdicts changed" in run("rescore", before["evaluation_id"])
+def test_rescore_creates_new_evaluation(predictions: Path, evalset: Path) -> None:
+    original = run_json("score", "--predictions", predictions, "--eval-set", evalset)
+    rescored = run_json("rescore", original["evaluation_id"])
+    assert rescored["rescored_from"] == original["evaluation_id"] != rescored["evaluation_id"]
+    assert rescored["num_changed_verdicts"] == 0
+    assert rescored["predictions_hash"] == original["predictions_hash"]
+    assert rescored["fingerprint"] == original["fingerprint"]
+    assert "0 verdicts changed" in run("rescore", original["evaluation_id"])
 
 
-def test_verdicts_of_another_checker_are_replaced(directory: Path) -> None:
-    write_evaluation(directory, "000")  # the texts say 17, and 18 is expected
-    texts = (directory / "predictions.jsonl").read_text().replace("<answer>17<", "<answer>18<")
-    evaluation = json.loads((directory / "evaluation.json").read_text())
-    (directory / "predictions.jsonl").write_text(texts)
-    items = [json.loads(line) for line in (directory / "items.jsonl").read_text().splitlines()]
-    evaluation["predictions_hash"] = hashlib.sha256(texts.encode()).hexdigest()
-    evaluation["protocol"]["evalset_hash"] = _hash_of(items)
-    (directory / "evaluation.json").write_text(json.dumps(evaluation))
-    after = run_json("rescore", directory)
-    assert after["num_changed_verdicts"] == 3
-    assert after["scores"]["primary_score"] == 1.0
-    assert after["protocol"]["versions"] != evaluation["protocol"]["versions"]
+def test_rescore_replaces_outdated_verdicts(evaluation_dir: Path) -> None:
+    write_evaluation(evaluation_dir, "000")  # the predictions answer 17, the expected answer is 18
+    changed = (evaluation_dir / "predictions.jsonl").read_text().replace("<answer>17<", "<answer>18<")
+    evaluation = json.loads((evaluation_dir / "evaluation.json").read_text())
+    (evaluation_dir / "predictions.jsonl").write_text(changed)
+    items = [json.loads(line) for line in (evaluation_dir / "items.jsonl").read_text().splitlines()]
+    evaluation["predictions_hash"] = hashlib.sha256(changed.encode()).hexdigest()
+    evaluation["protocol"]["evalset_hash"] = evalset_hash(map(EvalItem.model_validate, items))
+    (evaluation_dir / "evaluation.json").write_text(json.dumps(evaluation))
+    rescored = run_json("rescore", evaluation_dir)
+    assert rescored["num_changed_verdicts"] == 3
+    assert rescored["scores"]["primary_score"] == 1.0
+    assert rescored["protocol"]["versions"] != evaluation["protocol"]["versions"]
 
 
-def _hash_of(items: list[dict[str, Any]]) -> str:
-    return evalset_hash([EvalItem.model_validate(item) for item in items])
-
-
-def test_an_evaluation_whose_items_are_gone_is_not_rescored(
-    settings: Settings, texts: Path, evalset: Path
-) -> None:
-    before = run_json("score", "--predictions", texts, "--eval-set", evalset)
-    (settings.evaluations_dir / before["evaluation_id"] / "items.jsonl").unlink()
-    error = invoke("rescore", before["evaluation_id"]).exception
+def test_rescore_requires_items_file(settings: Settings, predictions: Path, evalset: Path) -> None:
+    original = run_json("score", "--predictions", predictions, "--eval-set", evalset)
+    (settings.evaluations_dir / original["evaluation_id"] / "items.jsonl").unlink()
+    error = invoke("rescore", original["evaluation_id"]).exception
     assert isinstance(error, ConflictError)
     assert "items.jsonl" in error.next_step
 
 
-def test_the_export_has_the_fields_of_the_harness(texts: Path, evalset: Path, tmp_path: Path) -> None:
-    record = run_json("score", "--predictions", texts, "--eval-set", evalset)
+def test_export_matches_harness_format(predictions: Path, evalset: Path, tmp_path: Path) -> None:
+    record = run_json("score", "--predictions", predictions, "--eval-set", evalset)
     files = run_json("export", record["evaluation_id"], "--to", tmp_path / "exported")
     samples = [json.loads(line) for line in Path(files["samples"]).read_text().splitlines()]
     assert Path(files["samples"]).name.startswith("samples_sums_")
@@ -210,23 +204,21 @@ def test_the_export_has_the_fields_of_the_harness(texts: Path, evalset: Path, tm
     assert results["n-samples"]["sums"] == {"original": 3, "effective": 3}
 
 
-def test_an_item_without_a_verdict_has_no_score_in_the_export(directory: Path, tmp_path: Path) -> None:
-    write_evaluation(directory, ["11", "1?", "??"])
-    files = run_json("export", directory, "--to", tmp_path)
+def test_export_omits_score_of_unscored_item(evaluation_dir: Path, tmp_path: Path) -> None:
+    write_evaluation(evaluation_dir, ["11", "1?", "??"])
+    files = run_json("export", evaluation_dir, "--to", tmp_path)
     samples = [json.loads(line) for line in Path(files["samples"]).read_text().splitlines()]
     assert [sample.get("exact_match") for sample in samples] == [1.0, 1.0, None]
     assert [len(sample["resps"][0]) for sample in samples] == [2, 2, 2]
 
 
-def test_a_directory_whose_predictions_were_changed_is_refused(
-    evaluation: Evaluation, directory: Path
-) -> None:
-    with (directory / "predictions.jsonl").open("a") as file:
+def test_add_refuses_modified_predictions(evaluation: Evaluation, evaluation_dir: Path) -> None:
+    with (evaluation_dir / "predictions.jsonl").open("a") as file:
         file.write("\n")
-    assert isinstance(invoke("add", directory).exception, DataError)
+    assert isinstance(invoke("add", evaluation_dir).exception, DataError)
 
 
-def test_commands_and_models_share_one_place_on_the_command_line() -> None:
+def test_eval_accepts_model_or_subcommand() -> None:
     assert isinstance(invoke("nothing-like-it", "--eval-set", "eval_v2").exception, NotFoundError)
     assert "MODEL" in invoke("run", "--help").stdout
     assert "rescore" in invoke("--help").stdout
@@ -247,10 +239,10 @@ def test_invalid_sampling_options_are_rejected(flags: tuple[str, ...], reason: s
     assert reason in error.detail
 
 
-def test_own_eval_set_is_used_by_name(settings: Settings, texts: Path) -> None:
+def test_user_evalset_is_found_by_name(settings: Settings, predictions: Path) -> None:
     settings.evalsets_dir.mkdir(parents=True)
     write_evalset(settings.evalsets_dir / "mine.jsonl", ITEMS)
     validated = CliRunner().invoke(app, ["data", "validate", "mine", "--json"])
     assert validated.exit_code == 0, validated.output
     assert json.loads(validated.stdout)["num_items"] == 3
-    assert run_json("score", "--predictions", texts, "--eval-set", "mine")["evalset"] == "mine"
+    assert run_json("score", "--predictions", predictions, "--eval-set", "mine")["evalset"] == "mine"

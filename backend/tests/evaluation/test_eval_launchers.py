@@ -1,4 +1,4 @@
-"""`training/eval_generate.py` and training with `--eval_after_train`: the seeds' flags, our files."""
+"""`training/eval_generate.py`, and training with `--eval_after_train`."""
 
 import json
 import subprocess
@@ -14,15 +14,15 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")
-def exam(workshop: Workshop) -> Exam:
+def env(workshop: Workshop) -> Exam:
     return make_exam(workshop, 2)
 
 
-def launch(exam: Exam, script: str, *arguments: str | Path) -> "subprocess.CompletedProcess[str]":
+def launch(env: Exam, script: str, *arguments: str | Path) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         [sys.executable, f"training/{script}", *map(str, arguments)],
         cwd=ROOT,
-        env=exam.workshop.environment(COLUMNS="200"),
+        env=env.workshop.environment(COLUMNS="200"),
         capture_output=True,
         text=True,
         encoding="utf-8",
@@ -30,54 +30,48 @@ def launch(exam: Exam, script: str, *arguments: str | Path) -> "subprocess.Compl
     )
 
 
-def test_a_training_evaluates_what_it_exported_and_the_run_keeps_it(exam: Exam) -> None:
-    run = exam.workshop.root / "run"
-    done = launch(
-        exam,
+def test_launchers_train_and_evaluate(env: Exam) -> None:
+    """Training evaluates the exported model; eval_generate.py then evaluates the run again."""
+    run = env.workshop.root / "run"
+    result = launch(
+        env,
         "run_train_jax.py",
-        *("--config", exam.workshop.recipe, "--output", run, "--dataset", "demo-v1", "--device", "cpu"),
-        *("--smoke_steps", "2", "--eval_after_train", "--eval_set", exam.evalset),
+        *("--config", env.workshop.recipe, "--output", run, "--dataset", "demo-v1", "--device", "cpu"),
+        *("--smoke_steps", "2", "--eval_after_train", "--eval_set", env.evalset),
     )
-    assert done.returncode == 0, done.stderr
-    assert "accuracy" in done.stdout
+    assert result.returncode == 0, result.stderr
+    assert "accuracy" in result.stdout
     record = json.loads((run / "evaluation.json").read_text(encoding="utf-8"))
     assert (record["model"]["run_id"], record["evalset"], record["num_items"]) == ("run", "sums", 2)
     assert record["model"]["recipe"] == "tiny"
     assert "evaluation.json" in json.loads((run / "run_manifest.json").read_text(encoding="utf-8"))["files"]
-    predictions(exam, run)
+    check_eval_generate(env, run)
 
 
-def predictions(exam: Exam, run: Path) -> None:
-    """The model of the run, asked once more by the launcher for evaluations."""
-    file = exam.workshop.root / "predictions.jsonl"
-    flags = ("--model", run, "--eval-set", exam.evalset, "--device", "cpu", "--max_new_tokens", "8")
-    done = launch(exam, "eval_generate.py", *flags, "--output", file, "--limit", "1")
-    assert done.returncode == 0, done.stderr
+def check_eval_generate(env: Exam, run: Path) -> None:
+    file = env.workshop.root / "predictions.jsonl"
+    flags = ("--model", run, "--eval-set", env.evalset, "--device", "cpu", "--max_new_tokens", "8")
+    result = launch(env, "eval_generate.py", *flags, "--output", file, "--limit", "1")
+    assert result.returncode == 0, result.stderr
     [line] = file.read_text(encoding="utf-8").splitlines()
     assert json.loads(line)["generation"]["num_new_tokens"] <= 8
-    assert file.read_bytes() == (exam.workshop.root / "predictions" / "predictions.jsonl").read_bytes()
+    assert file.read_bytes() == (env.workshop.root / "predictions" / "predictions.jsonl").read_bytes()
 
 
 @pytest.mark.parametrize(
-    ("flags", "exit_code", "message"),
+    ("flags", "message"),
     [
-        (("--model", "base"), 2, "does not say which base model"),
-        (("--model", "tiny-llama"), 2, "--weights random"),
-        (
-            ("--model", "owner/nothing", "--temperature", "0", "--eval-set", "none.jsonl"),
-            2,
-            "no eval set file",
-        ),
+        (("--model", "base"), "does not say which base model"),
+        (("--model", "tiny-llama"), "--weights random"),
+        (("--model", "owner/nothing", "--temperature", "0", "--eval-set", "none.jsonl"), "no eval set file"),
     ],
 )
-def test_what_cannot_be_asked_is_refused(
-    exam: Exam, flags: tuple[str, ...], exit_code: int, message: str
-) -> None:
-    output = exam.workshop.root / "refused"
-    given = ("--eval-set", exam.evalset, "--output", output, *flags)
-    environ = exam.workshop.environment(COLUMNS="200")
-    done = run_script_here(ROOT / "training" / "eval_generate.py", *given, environ=environ)
-    assert done.returncode == exit_code, done.stderr
-    assert message in done.stderr
-    assert "\nnext:  " in done.stderr
+def test_eval_generate_rejects_invalid_arguments(env: Exam, flags: tuple[str, ...], message: str) -> None:
+    output = env.workshop.root / "refused"
+    arguments = ("--eval-set", env.evalset, "--output", output, *flags)
+    environ = env.workshop.environment(COLUMNS="200")
+    result = run_script_here(ROOT / "training" / "eval_generate.py", *arguments, environ=environ)
+    assert result.returncode == 2, result.stderr
+    assert message in result.stderr
+    assert "\nnext:  " in result.stderr
     assert not output.exists()

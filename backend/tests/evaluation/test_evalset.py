@@ -1,4 +1,4 @@
-"""Eval sets: loading with line numbers, and the report on a file."""
+"""Eval sets: loading with line numbers, and the validation report."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ from tunix_rt.evaluation.scoring.evalset_report import EvalSetReport, validate_e
 
 
 def row(**changes: Any) -> dict[str, Any]:
-    complete = {
+    defaults = {
         "id": "q-1",
         "prompt": "What is 2 + 3?",
         "expected_answer": "5",
@@ -23,10 +23,10 @@ def row(**changes: Any) -> dict[str, Any]:
         "category": "arithmetic",
         "difficulty": "easy",
     }
-    return complete | changes
+    return defaults | changes
 
 
-def written(tmp_path: Path, *rows: dict[str, Any] | str) -> Path:
+def write_rows(tmp_path: Path, *rows: dict[str, Any] | str) -> Path:
     path = tmp_path / "set.jsonl"
     lines = [line if isinstance(line, str) else json.dumps(line) for line in rows]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -38,12 +38,12 @@ def codes(report: EvalSetReport) -> list[tuple[str, int | None]]:
 
 
 def test_items_load_in_file_order(tmp_path: Path) -> None:
-    path = written(tmp_path, row(id="b"), "", row(id="a", prompt="What is 1 + 1?"))
+    path = write_rows(tmp_path, row(id="b"), "", row(id="a", prompt="What is 1 + 1?"))
     assert [item.id for item in load_evalset(path)] == ["b", "a"]
 
 
 @pytest.mark.parametrize(
-    ("bad", "reason"),
+    ("invalid", "reason"),
     [
         (row(section="core "), "section"),
         (row(difficulty="insane"), "difficulty"),
@@ -55,62 +55,62 @@ def test_items_load_in_file_order(tmp_path: Path) -> None:
         (row(prompt="a\x00b"), "NUL"),
     ],
 )
-def test_a_bad_line_is_named_with_its_number(tmp_path: Path, bad: dict[str, Any] | str, reason: str) -> None:
-    with pytest.raises(DataError, match="line 2: ") as caught:
-        load_evalset(written(tmp_path, row(), bad))
-    assert reason in caught.value.detail
+def test_invalid_line_reports_its_number(tmp_path: Path, invalid: dict[str, Any] | str, reason: str) -> None:
+    with pytest.raises(DataError, match="line 2: ") as raised:
+        load_evalset(write_rows(tmp_path, row(), invalid))
+    assert reason in raised.value.detail
 
 
-def test_what_to_run_next_works_from_anywhere(tmp_path: Path) -> None:
+def test_next_step_quotes_absolute_path(tmp_path: Path) -> None:
     directory = tmp_path / "my sets"
     directory.mkdir()
-    with pytest.raises(DataError) as caught:
-        load_evalset(written(directory, row(), "{broken"))
-    assert f"tunix-rt data validate '{directory / 'set.jsonl'}'," in caught.value.next_step
+    with pytest.raises(DataError) as raised:
+        load_evalset(write_rows(directory, row(), "{broken"))
+    assert f"tunix-rt data validate '{directory / 'set.jsonl'}'," in raised.value.next_step
 
 
-def test_many_bad_lines_are_counted(tmp_path: Path) -> None:
+def test_many_invalid_lines_are_counted(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"line 5: .*; and 2 more"):
-        load_evalset(written(tmp_path, *["{broken"] * 7))
+        load_evalset(write_rows(tmp_path, *["{broken"] * 7))
 
 
-def test_invalid_utf8_is_a_bad_line_not_a_crash(tmp_path: Path) -> None:
+def test_invalid_utf8_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "set.jsonl"
     path.write_bytes(json.dumps(row()).encode() + b'\n{"id": "\xff"}\n')
     with pytest.raises(DataError, match="line 2"):
         load_evalset(path)
 
 
-def test_an_endless_line_is_refused_without_reading_it_whole(tmp_path: Path) -> None:
-    path = written(tmp_path, row(), "x" * (MAX_LINE_BYTES + 10))
+def test_oversized_line_is_refused(tmp_path: Path) -> None:
+    path = write_rows(tmp_path, row(), "x" * (MAX_LINE_BYTES + 10))
     with pytest.raises(DataError, match="line 2: is longer than"):
         load_evalset(path)
 
 
 @given(data=st.binary(max_size=300))
-def test_no_bytes_make_the_report_crash(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+def test_report_handles_arbitrary_bytes(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
     path = tmp_path_factory.mktemp("fuzz") / "set.jsonl"
     path.write_bytes(data)
     report = validate_evalset(path)
     assert report.is_valid == (report.num_items > 0 and not report.problems)
 
 
-def test_an_id_used_twice_is_refused(tmp_path: Path) -> None:
+def test_duplicate_id_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="line 3: id 'q-1' is also on line 1"):
-        load_evalset(written(tmp_path, row(), row(id="q-2", prompt="?"), row(prompt="!")))
+        load_evalset(write_rows(tmp_path, row(), row(id="q-2", prompt="?"), row(prompt="!")))
 
 
-def test_an_empty_file_is_no_eval_set(tmp_path: Path) -> None:
+def test_empty_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="contains no items"):
-        load_evalset(written(tmp_path))
+        load_evalset(write_rows(tmp_path))
 
 
-def test_a_missing_file_is_not_found(tmp_path: Path) -> None:
+def test_missing_file_is_not_found(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError):
         load_evalset(tmp_path / "absent.jsonl")
 
 
-def test_the_hash_changes_with_any_field_and_with_the_order() -> None:
+def test_hash_depends_on_fields_and_order() -> None:
     first, second = EvalItem(**row()), EvalItem(**row(id="q-2"))
     hashes = {
         evalset_hash([first, second]),
@@ -120,8 +120,8 @@ def test_the_hash_changes_with_any_field_and_with_the_order() -> None:
     assert len(hashes) == 3
 
 
-def test_a_good_file_is_valid_and_counted(tmp_path: Path) -> None:
-    path = written(
+def test_report_counts_valid_items(tmp_path: Path) -> None:
+    path = write_rows(
         tmp_path, row(), row(id="q-2", prompt="Capital of Peru?", expected_answer="Lima", category="facts")
     )
     report = validate_evalset(path)
@@ -131,8 +131,8 @@ def test_a_good_file_is_valid_and_counted(tmp_path: Path) -> None:
     assert report.content_hash == evalset_hash(load_evalset(path))
 
 
-def test_every_kind_of_problem_is_reported_at_its_line(tmp_path: Path) -> None:
-    path = written(
+def test_report_locates_each_problem(tmp_path: Path) -> None:
+    path = write_rows(
         tmp_path,
         row(),
         row(prompt="What is 4 + 4?"),
@@ -150,14 +150,14 @@ def test_every_kind_of_problem_is_reported_at_its_line(tmp_path: Path) -> None:
     ]
 
 
-def test_an_eval_set_without_items_is_invalid(tmp_path: Path) -> None:
-    report = validate_evalset(written(tmp_path))
+def test_report_rejects_empty_file(tmp_path: Path) -> None:
+    report = validate_evalset(write_rows(tmp_path))
     assert not report.is_valid
     assert codes(report) == [("too-few-items", None)]
 
 
-def test_the_answer_in_the_prompt_is_only_a_warning(tmp_path: Path) -> None:
-    report = validate_evalset(written(tmp_path, row(prompt="Which is larger, 5 or 4?")))
+def test_answer_in_prompt_is_a_warning(tmp_path: Path) -> None:
+    report = validate_evalset(write_rows(tmp_path, row(prompt="Which is larger, 5 or 4?")))
     assert report.is_valid
     assert codes(report) == [("answer-in-prompt", 1)]
 
@@ -165,12 +165,12 @@ def test_the_answer_in_the_prompt_is_only_a_warning(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "prompt", ["What is 15 - 10?", "What is 5.5 - 0.5?", "How many are 1,5 hours?", "v5"]
 )
-def test_a_number_inside_another_is_not_the_answer(tmp_path: Path, prompt: str) -> None:
-    assert codes(validate_evalset(written(tmp_path, row(prompt=prompt)))) == []
+def test_answer_matches_whole_numbers_only(tmp_path: Path, prompt: str) -> None:
+    assert codes(validate_evalset(write_rows(tmp_path, row(prompt=prompt)))) == []
 
 
-def test_a_training_question_in_the_eval_set_is_an_error(tmp_path: Path) -> None:
-    report = validate_evalset(written(tmp_path, row()), dataset_prompts={"mine-v1": ["  what is 2 + 3? "]})
+def test_training_prompt_is_contamination(tmp_path: Path) -> None:
+    report = validate_evalset(write_rows(tmp_path, row()), dataset_prompts={"mine-v1": ["  what is 2 + 3? "]})
     assert not report.is_valid
     assert codes(report) == [("contaminated", 1)]
     assert "mine-v1" in report.problems[0].message
@@ -189,17 +189,15 @@ def test_a_training_question_in_the_eval_set_is_an_error(tmp_path: Path) -> None
         ({"expected_answer": "A", "choices": ["Ten.", "ten"]}, "choices-repeated"),
     ],
 )
-def test_an_item_that_nobody_could_answer_is_reported(
-    tmp_path: Path, changes: dict[str, Any], code: str
-) -> None:
-    report = validate_evalset(written(tmp_path, row(), row(id="q-2", prompt="Which one?", **changes)))
+def test_unanswerable_item_is_reported(tmp_path: Path, changes: dict[str, Any], code: str) -> None:
+    report = validate_evalset(write_rows(tmp_path, row(), row(id="q-2", prompt="Which one?", **changes)))
     assert codes(report) == [(code, 2)]
 
 
-def test_three_fields_make_an_item_the_same_as_with_its_defaults_written_out() -> None:
-    short = EvalItem(id="a", prompt="6*7?", expected_answer="42")
-    whole = EvalItem.model_validate_json(item_json(short))
-    assert (whole.section, whole.category, whole.difficulty) == ("core", "general", "medium")
-    assert '"section": "core"' in item_json(short)
-    assert "choices" not in item_json(short)
-    assert evalset_hash([short]) == evalset_hash([whole])
+def test_explicit_defaults_keep_the_hash() -> None:
+    implicit = EvalItem(id="a", prompt="6*7?", expected_answer="42")
+    explicit = EvalItem.model_validate_json(item_json(implicit))
+    assert (explicit.section, explicit.category, explicit.difficulty) == ("core", "general", "medium")
+    assert '"section": "core"' in item_json(implicit)
+    assert "choices" not in item_json(implicit)
+    assert evalset_hash([implicit]) == evalset_hash([explicit])

@@ -1,4 +1,4 @@
-"""Evaluations of a tiny model end to end: the record, the run's copy, resuming, refusals."""
+"""End-to-end evaluations of a tiny model with the JAX engine: record, run copy, resuming, errors."""
 
 import json
 import shutil
@@ -7,15 +7,7 @@ from pathlib import Path
 
 import jax
 import pytest
-from support.evaluating import (
-    GREEDY,
-    SAMPLED,
-    CountingEngine,
-    Exam,
-    Interrupting,
-    Watcher,
-    make_exam,
-)
+from support.evaluating import GREEDY, SAMPLED, CountingEngine, Exam, Interrupting, Watcher, make_exam
 from support.evaluation_starts import sum_items, write_evalset
 from support.run_dirs import finished_run
 from support.small_disk import small_disk_in
@@ -31,6 +23,7 @@ from tunix_rt.engines.types import Decoding, DeviceRequest
 from tunix_rt.engines.weights.sources import resolve_model
 from tunix_rt.evaluation.files import EvaluationDir
 from tunix_rt.evaluation.store import EvaluationRepository
+from tunix_rt.evaluation.types import Evaluation
 from tunix_rt.recipes.types import LoraSection, ModelSection
 from tunix_rt.tokenization.chat_template import choose_template, save_tokenizer
 from tunix_rt.tokenization.tokenizer import load_tokenizer
@@ -39,19 +32,25 @@ RANDOM = {"weights": "random"}
 
 
 @pytest.fixture(scope="module")
-def exam(workshop: Workshop) -> Exam:
+def env(workshop: Workshop) -> Exam:
     workshop.train("runs/trained")
     return make_exam(workshop)
 
 
 @pytest.fixture(scope="module")
-def run(exam: Exam) -> Path:
-    return exam.workshop.root / "runs" / "trained"
+def run(env: Exam) -> Path:
+    return env.workshop.root / "runs" / "trained"
 
 
-def test_a_run_is_evaluated_as_it_was_trained_to_be_asked(exam: Exam, run: Path) -> None:
+@pytest.fixture(scope="module")
+def evaluated(env: Exam, run: Path) -> tuple[Evaluation, Watcher]:
+    """A finished evaluation of the run in the directory "evaluated", and what its view received."""
     view = Watcher()
-    evaluation = exam.evaluate(run, "of-run", view=view)
+    return env.evaluate(run, "evaluated", view=view), view
+
+
+def test_evaluation_records_run_and_scores(env: Exam, evaluated: tuple[Evaluation, Watcher]) -> None:
+    evaluation, view = evaluated
     assert evaluation.model.run_id == "trained"
     assert (evaluation.model.base_model, evaluation.model.dataset) == ("tiny-llama", "demo-v1")
     assert evaluation.num_items == 5
@@ -62,12 +61,12 @@ def test_a_run_is_evaluated_as_it_was_trained_to_be_asked(exam: Exam, run: Path)
     assert evaluation.generation.engine == "jax"
     assert evaluation.generation.precision == "float32"
     assert view.progress[-1].num_done == view.progress[-1].num_total == 5
-    assert exam.directory("of-run").read_evaluation() == evaluation
+    assert env.directory("evaluated").read_evaluation() == evaluation
 
 
-def test_predictions_stand_in_the_order_of_the_items_with_their_token_counts(exam: Exam, run: Path) -> None:
-    exam.evaluate(run, "ordered")
-    predictions = list(exam.directory("ordered").read_predictions())
+@pytest.mark.usefixtures("evaluated")
+def test_predictions_follow_item_order(env: Exam) -> None:
+    predictions = list(env.directory("evaluated").read_predictions())
     assert [prediction.item_id for prediction in predictions] == [f"sum-{n}" for n in range(5)]
     for prediction in predictions:
         generation = prediction.generation
@@ -76,86 +75,84 @@ def test_predictions_stand_in_the_order_of_the_items_with_their_token_counts(exa
         assert (generation.finish == "cut-off") == (generation.num_new_tokens == 24)
 
 
-def test_the_run_gets_a_copy_that_its_manifest_lists(exam: Exam, run: Path) -> None:
-    evaluation = exam.evaluate(run, "copied")
+def test_run_manifest_lists_evaluation_copy(env: Exam, run: Path) -> None:
+    evaluation = env.evaluate(run, "copied")
     files = json.loads((run / "run_manifest.json").read_text())["files"]
     for name in ("predictions.jsonl", "evaluation.json"):
-        assert (run / name).read_bytes() == (exam.workshop.root / "copied" / name).read_bytes()
+        assert (run / name).read_bytes() == (env.workshop.root / "copied" / name).read_bytes()
         assert files[name] == file_sha256(run / name)
     assert files["predictions.jsonl"] == evaluation.predictions_hash
     assert all(file_sha256(run / name) == digest for name, digest in files.items())
 
 
-def test_a_run_on_a_disk_that_is_only_for_reading_is_evaluated_without_a_copy(
-    exam: Exam, run: Path, tmp_path: Path
-) -> None:
+def test_read_only_run_gets_no_copy(env: Exam, run: Path, tmp_path: Path) -> None:
     with small_disk_in(tmp_path, megabytes=64) as disk:
         shutil.copytree(run, disk / "run", ignore=shutil.ignore_patterns("checkpoints"))
         subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
         view = Watcher()
-        evaluation = exam.evaluate(disk / "run", "read-only", view=view)
+        evaluation = env.evaluate(disk / "run", "read-only", view=view)
     assert evaluation.model.run_id == "run"
     assert "the run gets no copy" in view.lines[-1]
 
 
-def test_the_database_holds_the_evaluation_item_by_item(exam: Exam, run: Path) -> None:
-    evaluation = exam.evaluate(run, "stored")
-    store = exam.store()
+def test_database_stores_evaluation_and_predictions(env: Exam, evaluated: tuple[Evaluation, Watcher]) -> None:
+    evaluation, _ = evaluated
+    store = env.store()
     try:
         assert EvaluationRepository(store.database).get(evaluation.evaluation_id) == evaluation
         stored = list(EvaluationRepository(store.database).iter_predictions(evaluation.evaluation_id))
     finally:
         store.close()
-    assert stored == list(exam.directory("stored").read_predictions())
+    assert stored == list(env.directory("evaluated").read_predictions())
 
 
 @pytest.mark.parametrize("decoding", [GREEDY, SAMPLED], ids=["greedy", "sampled"])
-def test_an_interrupted_evaluation_goes_on_and_ends_as_an_unbroken_one(
-    exam: Exam, run: Path, decoding: Decoding
-) -> None:
+def test_resumed_evaluation_equals_uninterrupted(env: Exam, run: Path, decoding: Decoding) -> None:
     kind = f"temperature-{decoding.temperature}"
-    exam.evaluate(run, f"unbroken-{kind}", decoding=decoding)
+    env.evaluate(run, f"uninterrupted-{kind}", decoding=decoding)
     with pytest.raises(KeyboardInterrupt):
-        exam.evaluate(run, f"broken-{kind}", decoding=decoding, view=Interrupting(after=2))
-    directory = exam.directory(f"broken-{kind}")
+        env.evaluate(run, f"interrupted-{kind}", decoding=decoding, view=Interrupting(after=2))
+    directory = env.directory(f"interrupted-{kind}")
     kept = set(directory.read_generations())
     assert kept
     with directory.generations.open("ab") as file:
-        file.write(b'{"item_id": "sum-4", "te')  # as a killed process leaves it
+        file.write(b'{"item_id": "sum-4", "te')  # the partial line of a killed process
     engine, view = CountingEngine(), Watcher()
-    exam.evaluate(run, f"broken-{kind}", decoding=decoding, view=view, engine=engine)
-    everything = {(f"sum-{n}", sample) for n in range(5) for sample in range(decoding.num_samples)}
-    assert set(engine.asked) == everything - kept
-    assert f"{len(kept)} of {len(everything)} texts are done" in view.lines[0]
-    assert exam.predictions(f"broken-{kind}") == exam.predictions(f"unbroken-{kind}")
+    env.evaluate(run, f"interrupted-{kind}", decoding=decoding, view=view, engine=engine)
+    all_keys = {(f"sum-{n}", sample) for n in range(5) for sample in range(decoding.num_samples)}
+    assert set(engine.asked) == all_keys - kept
+    assert f"{len(kept)} of {len(all_keys)} texts are done" in view.lines[0]
+    assert env.predictions(f"interrupted-{kind}") == env.predictions(f"uninterrupted-{kind}")
 
 
-def test_without_an_output_the_unfinished_evaluation_in_the_home_directory_goes_on(exam: Exam) -> None:
-    same = {**RANDOM, "weights_seed": 11}
+def test_unfinished_default_output_is_resumed(env: Exam) -> None:
+    """Without an output, an unfinished evaluation in the home directory is resumed."""
+    options = {**RANDOM, "weights_seed": 11}
     with pytest.raises(KeyboardInterrupt):
-        exam.evaluate("tiny-llama", view=Interrupting(after=1), **same)
-    [unfinished] = exam.settings.evaluations_dir.iterdir()
-    evaluation = exam.evaluate("tiny-llama", **same)
+        env.evaluate("tiny-llama", view=Interrupting(after=1), **options)
+    [unfinished] = env.settings.evaluations_dir.iterdir()
+    evaluation = env.evaluate("tiny-llama", **options)
     assert str(evaluation.evaluation_id) == unfinished.name
-    another = exam.evaluate("tiny-llama", **same)
-    assert another.evaluation_id != evaluation.evaluation_id
-    assert another.predictions_hash == evaluation.predictions_hash
+    repeated = env.evaluate("tiny-llama", **options)
+    assert repeated.evaluation_id != evaluation.evaluation_id
+    assert repeated.predictions_hash == evaluation.predictions_hash
 
 
-def test_a_complete_directory_that_a_crash_kept_from_the_database_is_stored(exam: Exam) -> None:
-    same = {**RANDOM, "weights_seed": 12}
-    evaluation = exam.evaluate("tiny-llama", **same)
-    store = exam.store()
+def test_completed_directory_is_stored_after_crash(env: Exam) -> None:
+    """A crash before the database write leaves a complete directory."""
+    options = {**RANDOM, "weights_seed": 12}
+    evaluation = env.evaluate("tiny-llama", **options)
+    store = env.store()
     EvaluationRepository(store.database).delete(evaluation.evaluation_id)
     store.close()
     engine = CountingEngine()
-    assert exam.evaluate("tiny-llama", engine=engine, **same) == evaluation
+    assert env.evaluate("tiny-llama", engine=engine, **options) == evaluation
     assert engine.asked == []
 
 
-def test_random_weights_are_those_of_their_seed(exam: Exam) -> None:
+def test_random_weights_depend_on_seed(env: Exam) -> None:
     first, again, other = (
-        exam.evaluate("tiny-llama", f"seed-{number}", weights_seed=seed, **RANDOM)
+        env.evaluate("tiny-llama", f"seed-{number}", weights_seed=seed, **RANDOM)
         for number, seed in enumerate((1, 1, 2))
     )
     assert (first.model.weights, first.model.seed) == ("random", 1)
@@ -163,38 +160,38 @@ def test_random_weights_are_those_of_their_seed(exam: Exam) -> None:
     assert not first.model.is_trained_here
 
 
-def test_a_directory_of_another_evaluation_is_refused_with_the_difference(exam: Exam, run: Path) -> None:
-    exam.evaluate(run, "mine")
+@pytest.mark.usefixtures("evaluated")
+def test_output_of_different_evaluation_is_refused(env: Exam, run: Path) -> None:
     with pytest.raises(ConflictError, match=r"Different: decoding\.max_new_tokens: 24 / 8"):
-        exam.evaluate(run, "mine", decoding=Decoding(max_new_tokens=8))
+        env.evaluate(run, "evaluated", decoding=Decoding(max_new_tokens=8))
     with pytest.raises(ConflictError, match=r"model\.name"):
-        exam.evaluate("tiny-llama", "mine", **RANDOM)
+        env.evaluate("tiny-llama", "evaluated", **RANDOM)
 
 
-def test_a_directory_with_something_else_in_it_is_refused(exam: Exam, run: Path) -> None:
-    (exam.workshop.root / "full").mkdir()
-    (exam.workshop.root / "full" / "thesis.txt").write_text("mine")
+def test_unrelated_output_directory_is_refused(env: Exam, run: Path) -> None:
+    (env.workshop.root / "full").mkdir()
+    (env.workshop.root / "full" / "notes.txt").write_text("mine")
     with pytest.raises(ConflictError, match="is not empty and holds no evaluation"):
-        exam.evaluate(run, "full")
-    assert (exam.workshop.root / "full" / "thesis.txt").read_text() == "mine"
+        env.evaluate(run, "full")
+    assert (env.workshop.root / "full" / "notes.txt").read_text() == "mine"
 
 
-def test_two_processes_cannot_write_one_evaluation(exam: Exam, run: Path) -> None:
+def test_concurrent_writer_is_refused(env: Exam, run: Path) -> None:
     with (
-        EvaluationDir(exam.workshop.root / "held").held(),
+        EvaluationDir(env.workshop.root / "held").held(),
         pytest.raises(ConflictError, match="Another process"),
     ):
-        exam.evaluate(run, "held")
+        env.evaluate(run, "held")
 
 
-def test_another_precision_does_not_go_on_with_the_texts(exam: Exam, run: Path) -> None:
+def test_resume_refuses_different_precision(env: Exam, run: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
-        exam.evaluate(run, "precise", view=Interrupting(after=1))
+        env.evaluate(run, "precise", view=Interrupting(after=1))
     with pytest.raises(ConflictError, match="written in float32, new ones would be in bfloat16"):
-        exam.evaluate(run, "precise", precision="bfloat16")
+        env.evaluate(run, "precise", precision="bfloat16")
 
 
-def test_a_prompt_that_fails_is_unscored_and_touches_no_other(exam: Exam, run: Path, tmp_path: Path) -> None:
+def test_failed_prompts_are_unscored(env: Exam, run: Path, tmp_path: Path) -> None:
     model = tmp_path / "model"
     shutil.copytree(run / "model", model)
     template = (model / "chat_template.jinja").read_text()
@@ -204,70 +201,72 @@ def test_a_prompt_that_fails_is_unscored_and_touches_no_other(exam: Exam, run: P
     items[0] = items[0].model_copy(update={"prompt": "Do refuse me."})
     items[1] = items[1].model_copy(update={"prompt": "word " * 4_000})
     evalset = write_evalset(tmp_path / "hard.jsonl", items)
-    evaluation = exam.evaluate(model, "failing", evalset=str(evalset))
+    evaluation = env.evaluate(model, "failing", evalset=str(evalset))
     assert evaluation.model.origin == "directory"
     assert evaluation.scores.failures == {"prompt-refused": 1, "prompt-too-long": 1}
     assert (evaluation.scores.overall.num_scored, evaluation.scores.overall.num_unscored) == (1, 2)
-    refused, _, written = exam.directory("failing").read_predictions()
+    refused, _, completed = env.directory("failing").read_predictions()
     assert refused.judgement.verdict == "unscored"
     assert refused.generation.text is None
     assert refused.generation.failure is not None
     assert "never" in refused.generation.failure.detail
-    assert written.generation.text is not None
+    assert completed.generation.text is not None
 
 
-def test_an_adapter_goes_on_the_random_weights_that_its_run_started_from(exam: Exam) -> None:
-    run_dir = finished_run(exam.workshop.root / "runs" / "adapter", is_adapter=True, markup="reasoning")
+def test_adapter_uses_its_random_base_weights(env: Exam) -> None:
+    """The base weights of an adapter come from the seed of its run."""
+    run_dir = finished_run(env.workshop.root / "runs" / "adapter", is_adapter=True, markup="reasoning")
     source = resolve_model(ModelSection(name="tiny-llama", weights="random"))
     lora = LoraSection(rank=2)
-    unchanged = init_adapters(source.architecture, lora, jax.random.key(0))  # B = 0: nothing is learned yet
+    # B = 0: the adapter changes nothing.
+    unchanged = init_adapters(source.architecture, lora, jax.random.key(0))
     save_adapters(run_dir.model, unchanged, lora, base_model="tiny-llama")
     tokenizer = load_tokenizer("tiny")
     save_tokenizer(run_dir.model, tokenizer, choose_template(tokenizer), max_positions=2048)
-    evaluation = exam.evaluate(run_dir.path, "adapted")
+    evaluation = env.evaluate(run_dir.path, "adapted")
     assert evaluation.model.is_adapter
     assert evaluation.model.weights_hash is not None
-    base = exam.evaluate("tiny-llama", "its-base", weights_seed=5, **RANDOM)
+    base = env.evaluate("tiny-llama", "its-base", weights_seed=5, **RANDOM)
     assert evaluation.predictions_hash == base.predictions_hash
     assert evaluation.fingerprint == base.fingerprint
 
 
-def test_what_cannot_start_leaves_no_trace(exam: Exam, tmp_path: Path) -> None:
+def test_failed_start_leaves_no_directory(env: Exam, tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match="no model 'base'"):
-        exam.evaluate("base", "nothing")
+        env.evaluate("base", "nothing")
     with pytest.raises(NotFoundError, match="no eval set file"):
-        exam.evaluate("tiny-llama", "nothing", evalset="missing.jsonl", **RANDOM)
-    bad = write_evalset(tmp_path / "bad.jsonl", [*sum_items(1), *sum_items(1)])
+        env.evaluate("tiny-llama", "nothing", evalset="missing.jsonl", **RANDOM)
+    duplicates = write_evalset(tmp_path / "bad.jsonl", [*sum_items(1), *sum_items(1)])
     with pytest.raises(DataError, match="line 2: id 'sum-0' is also on line 1"):
-        exam.evaluate("tiny-llama", "nothing", evalset=str(bad), **RANDOM)
-    assert not (exam.workshop.root / "nothing").exists()
+        env.evaluate("tiny-llama", "nothing", evalset=str(duplicates), **RANDOM)
+    assert not (env.workshop.root / "nothing").exists()
 
 
-def test_a_model_without_a_tokenizer_is_refused_by_name(exam: Exam, run: Path, tmp_path: Path) -> None:
+def test_model_without_tokenizer_is_refused(env: Exam, run: Path, tmp_path: Path) -> None:
     model = tmp_path / "model"
     shutil.copytree(run / "model", model)
     (model / "tokenizer.json").unlink()
     with pytest.raises(NotFoundError, match=r"no tokenizer\.json"):
-        exam.evaluate(model, "untokenized")
-    assert not (exam.workshop.root / "untokenized").exists()
+        env.evaluate(model, "untokenized")
+    assert not (env.workshop.root / "untokenized").exists()
 
 
-def test_a_device_that_is_not_there_is_exit_4_and_leaves_no_trace(exam: Exam, run: Path) -> None:
+def test_missing_device_exits_with_4(env: Exam, run: Path) -> None:
     with pytest.raises(DeviceError) as refused:
-        exam.evaluate(run, "elsewhere", device=DeviceRequest("gpu"))
+        env.evaluate(run, "elsewhere", device=DeviceRequest("gpu"))
     assert refused.value.exit_code == 4
-    assert not (exam.workshop.root / "elsewhere").exists()
+    assert not (env.workshop.root / "elsewhere").exists()
 
 
-def test_nothing_that_could_be_scored_is_exit_1(
-    exam: Exam, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_unscored_evaluation_exits_with_1(
+    env: Exam, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("TUNIX_RT_HOME", str(exam.settings.home_dir))
+    monkeypatch.setenv("TUNIX_RT_HOME", str(env.settings.home_dir))
     [item] = sum_items(1)
     long = write_evalset(tmp_path / "long.jsonl", [item.model_copy(update={"prompt": "so " * 3_000})])
     flags = ["--eval-set", str(long), "--device", "cpu", "--output", str(tmp_path / "long")]
-    done = CliRunner().invoke(app, ["eval", str(run), *flags])
-    assert done.exit_code == 1, done.output
-    assert "1 x prompt-too-long" in done.stdout
-    assert "nothing could be scored" in done.stderr
+    result = CliRunner().invoke(app, ["eval", str(run), *flags])
+    assert result.exit_code == 1, result.output
+    assert "1 x prompt-too-long" in result.stdout
+    assert "nothing could be scored" in result.stderr
     assert (tmp_path / "long" / "evaluation.json").is_file()

@@ -23,84 +23,94 @@ from tunix_rt.evaluation.store import EvaluationRepository
 from tunix_rt.evaluation.types import Evaluation, EvaluationFilter, Prediction, PredictionFilter, summary_of
 
 
-def add(store: Home, name: str = "model-a", verdicts: str = "10", **values: Any) -> Evaluation:
-    made = make_predictions(verdicts)
-    evaluation = make_evaluation(made, name=name, **values)
-    EvaluationRepository(store.database).add(evaluation, made)
+@pytest.fixture
+def repository(store: Home) -> EvaluationRepository:
+    return EvaluationRepository(store.database)
+
+
+@pytest.fixture
+def baselines(store: Home) -> BaselineRepository:
+    return BaselineRepository(store.database)
+
+
+def add_evaluation(
+    repository: EvaluationRepository, name: str = "model-a", verdicts: str = "10", **values: Any
+) -> Evaluation:
+    predictions = make_predictions(verdicts)
+    evaluation = make_evaluation(predictions, name=name, **values)
+    repository.add(evaluation, predictions)
     return evaluation
 
 
-def names(store: Home, **criteria: Any) -> list[str]:
-    page = EvaluationRepository(store.database).list(
-        EvaluationFilter.model_validate(criteria), limit=100, offset=0
-    )
+def names(repository: EvaluationRepository, **criteria: Any) -> list[str]:
+    page = repository.list(EvaluationFilter.model_validate(criteria), limit=100, offset=0)
     assert page.pagination.total == len(page.data)
     return [summary.model.name for summary in page.data]
 
 
-def items(store: Home, evaluation_id: UUID, **criteria: Any) -> list[str]:
-    chosen = PredictionFilter.model_validate(criteria)
-    page = EvaluationRepository(store.database).predictions(evaluation_id, chosen, limit=100, offset=0)
+def item_ids(repository: EvaluationRepository, evaluation_id: UUID, **criteria: Any) -> list[str]:
+    selection = PredictionFilter.model_validate(criteria)
+    page = repository.predictions(evaluation_id, selection, limit=100, offset=0)
     assert page.pagination.total == len(page.data)
     return [prediction.item_id for prediction in page.data]
 
 
-def baseline(evaluation: Evaluation, name: str = "main", **rule: Any) -> Baseline:
+def make_baseline(evaluation: Evaluation, name: str = "main", **rule: Any) -> Baseline:
     return Baseline(name=name, evaluation_id=evaluation.evaluation_id, rule=GateRule(**rule), created_at=NOON)
 
 
-def test_an_evaluation_comes_back_equal_with_its_predictions_in_order(store: Home) -> None:
-    made = make_predictions(["11", "0-", "?1"])
-    evaluation = make_evaluation(made)
-    assert EvaluationRepository(store.database).add(evaluation, made)
-    assert EvaluationRepository(store.database).get(evaluation.evaluation_id) == evaluation
-    assert list(EvaluationRepository(store.database).iter_predictions(evaluation.evaluation_id)) == made
+def test_evaluation_and_predictions_round_trip(repository: EvaluationRepository) -> None:
+    predictions = make_predictions(["11", "0-", "?1"])
+    evaluation = make_evaluation(predictions)
+    assert repository.add(evaluation, predictions)
+    assert repository.get(evaluation.evaluation_id) == evaluation
+    assert list(repository.iter_predictions(evaluation.evaluation_id)) == predictions
 
 
-def test_adding_the_same_evaluation_again_changes_nothing(store: Home) -> None:
-    evaluation = add(store)
-    assert not EvaluationRepository(store.database).add(evaluation, make_predictions("10"))
-    assert items(store, evaluation.evaluation_id) == ["item-0", "item-1"]
+def test_add_is_idempotent(repository: EvaluationRepository) -> None:
+    evaluation = add_evaluation(repository)
+    assert not repository.add(evaluation, make_predictions("10"))
+    assert item_ids(repository, evaluation.evaluation_id) == ["item-0", "item-1"]
 
 
-def test_another_evaluation_under_a_taken_id_is_a_conflict(store: Home) -> None:
-    evaluation = add(store)
+def test_conflicting_evaluation_is_refused(repository: EvaluationRepository) -> None:
+    evaluation = add_evaluation(repository)
     other = evaluation.model_copy(update={"evalset": "another"})
     with pytest.raises(ConflictError, match="Another evaluation"):
-        EvaluationRepository(store.database).add(other, [])
+        repository.add(other, [])
 
 
-def test_writers_of_the_same_evaluation_store_it_once(store: Home) -> None:
-    made = make_predictions("1" * 200)
-    evaluation = make_evaluation(made)
+def test_concurrent_adds_store_once(repository: EvaluationRepository) -> None:
+    predictions = make_predictions("1" * 200)
+    evaluation = make_evaluation(predictions)
     with ThreadPoolExecutor(4) as pool:
-        added = list(pool.map(lambda _: EvaluationRepository(store.database).add(evaluation, made), range(4)))
+        added = list(pool.map(lambda _: repository.add(evaluation, predictions), range(4)))
     assert sorted(added) == [False, False, False, True]
-    assert list(EvaluationRepository(store.database).iter_predictions(evaluation.evaluation_id)) == made
+    assert list(repository.iter_predictions(evaluation.evaluation_id)) == predictions
 
 
-def test_any_text_that_a_model_writes_is_kept(store: Home) -> None:
+def test_arbitrary_text_round_trips(repository: EvaluationRepository) -> None:
     text = "nul \x00, a fox 🦊, a \u2028 line \r\n and \x1b[0m"
-    made = [make_prediction(generation=make_generation(text=text))]
-    evaluation = make_evaluation(made)
-    EvaluationRepository(store.database).add(evaluation, made)
-    assert EvaluationRepository(store.database).prediction(evaluation.evaluation_id, "item-0") == tuple(made)
+    predictions = [make_prediction(generation=make_generation(text=text))]
+    evaluation = make_evaluation(predictions)
+    repository.add(evaluation, predictions)
+    assert repository.prediction(evaluation.evaluation_id, "item-0") == tuple(predictions)
 
 
-def test_the_newest_evaluation_is_listed_first_and_the_best_on_request(store: Home) -> None:
-    add(store, "poor", "00", age_hours=0)
-    add(store, "unscored", "??", age_hours=1)
-    add(store, "good", "11", age_hours=2)
-    add(store, "as-good", "11", age_hours=3)
-    assert names(store) == ["poor", "unscored", "good", "as-good"]
-    best = EvaluationRepository(store.database).list(EvaluationFilter(), limit=3, offset=1, order="best")
+def test_list_orders_by_newest_or_best(repository: EvaluationRepository) -> None:
+    add_evaluation(repository, "poor", "00", age_hours=0)
+    add_evaluation(repository, "unscored", "??", age_hours=1)
+    add_evaluation(repository, "good", "11", age_hours=2)
+    add_evaluation(repository, "as-good", "11", age_hours=3)
+    assert names(repository) == ["poor", "unscored", "good", "as-good"]
+    best = repository.list(EvaluationFilter(), limit=3, offset=1, order="best")
     assert [summary.model.name for summary in best.data] == ["as-good", "poor", "unscored"]
     assert best.pagination.total == 4
 
 
-def test_a_list_shows_the_summary_of_each_evaluation(store: Home) -> None:
-    evaluation = add(store, "run-a", "110?")
-    page = EvaluationRepository(store.database).list(EvaluationFilter(), limit=10, offset=0)
+def test_list_returns_summaries(repository: EvaluationRepository) -> None:
+    evaluation = add_evaluation(repository, "run-a", "110?")
+    page = repository.list(EvaluationFilter(), limit=10, offset=0)
     assert page.data == (summary_of(evaluation),)
     assert (page.data[0].num_scored, page.data[0].num_unscored) == (3, 1)
 
@@ -128,31 +138,34 @@ def test_a_list_shows_the_summary_of_each_evaluation(store: Home) -> None:
         ({"date_to": "2026-01-01T11:59:59"}, ["hub/SmolLM"]),
     ],
 )
-def test_filters_of_evaluations_must_all_hold(
-    store: Home, criteria: dict[str, str], expected: list[str]
+def test_evaluation_filters_are_combined(
+    repository: EvaluationRepository, criteria: dict[str, str], expected: list[str]
 ) -> None:
-    add(store, "run-a")
-    add(store, "hub/SmolLM", age_hours=24)
-    assert names(store, **criteria) == expected
+    add_evaluation(repository, "run-a")
+    add_evaluation(repository, "hub/SmolLM", age_hours=24)
+    assert names(repository, **criteria) == expected
 
 
-def test_the_newest_evaluation_of_a_run_is_found_by_eval_set_too(store: Home) -> None:
-    older = add(store, "first", model=make_model("run-a"), age_hours=2)
-    newer = add(store, "second", model=make_model("run-a"), evalset="other", age_hours=1)
-    assert EvaluationRepository(store.database).newest_of_run("run-a") == newer
-    assert EvaluationRepository(store.database).newest_of_run("run-a", evalset="exam") == older
-    assert EvaluationRepository(store.database).newest_of_run("run-b") is None
+def test_newest_of_run_filters_by_evalset(repository: EvaluationRepository) -> None:
+    older = add_evaluation(repository, "first", model=make_model("run-a"), age_hours=2)
+    newer = add_evaluation(repository, "second", model=make_model("run-a"), evalset="other", age_hours=1)
+    assert repository.newest_of_run("run-a") == newer
+    assert repository.newest_of_run("run-a", evalset="exam") == older
+    assert repository.newest_of_run("run-b") is None
 
 
-def test_ids_are_found_by_how_they_begin(store: Home) -> None:
-    mine, other = add(store, "model-a").evaluation_id, add(store, "model-b").evaluation_id
+def test_ids_are_found_by_prefix(repository: EvaluationRepository) -> None:
+    mine, other = (
+        add_evaluation(repository, "model-a").evaluation_id,
+        add_evaluation(repository, "model-b").evaluation_id,
+    )
     for length in (6, 8, 13, 36):
-        assert EvaluationRepository(store.database).find_ids(str(mine)[:length]) == (mine,)
-    assert EvaluationRepository(store.database).find_ids(other.hex[:6].upper()) == (other,)
-    assert EvaluationRepository(store.database).find_ids("000000") == ()
+        assert repository.find_ids(str(mine)[:length]) == (mine,)
+    assert repository.find_ids(other.hex[:6].upper()) == (other,)
+    assert repository.find_ids("000000") == ()
 
 
-def varied() -> list[Prediction]:
+def varied_predictions() -> list[Prediction]:
     return [
         make_prediction("a", "correct", section="core", category="algebra", prompt="Äpfel kaufen"),
         make_prediction("b", "wrong", section="edge_case", difficulty="hard", prompt="100% of it"),
@@ -178,20 +191,18 @@ def varied() -> list[Prediction]:
         ({"text": "verdict"}, []),
     ],
 )
-def test_filters_of_predictions_must_all_hold(
-    store: Home, criteria: dict[str, str], expected: list[str]
+def test_prediction_filters_are_combined(
+    repository: EvaluationRepository, criteria: dict[str, str], expected: list[str]
 ) -> None:
-    evaluation = make_evaluation(varied())
-    EvaluationRepository(store.database).add(evaluation, varied())
-    assert items(store, evaluation.evaluation_id, **criteria) == expected
+    evaluation = make_evaluation(varied_predictions())
+    repository.add(evaluation, varied_predictions())
+    assert item_ids(repository, evaluation.evaluation_id, **criteria) == expected
 
 
-def test_pages_of_predictions_cover_everything_once(store: Home) -> None:
-    evaluation_id = add(store, verdicts="1" * 25).evaluation_id
+def test_prediction_pages_cover_all_items(repository: EvaluationRepository) -> None:
+    evaluation_id = add_evaluation(repository, verdicts="1" * 25).evaluation_id
     pages = [
-        EvaluationRepository(store.database).predictions(
-            evaluation_id, PredictionFilter(), limit=10, offset=offset
-        )
+        repository.predictions(evaluation_id, PredictionFilter(), limit=10, offset=offset)
         for offset in (0, 10, 20)
     ]
     assert [page.pagination.total for page in pages] == [25, 25, 25]
@@ -199,68 +210,68 @@ def test_pages_of_predictions_cover_everything_once(store: Home) -> None:
     assert shown == [f"item-{number}" for number in range(25)]
 
 
-def test_all_samples_of_an_item_are_found(store: Home) -> None:
-    made = make_predictions(["101", "000"])
-    evaluation = make_evaluation(made)
-    EvaluationRepository(store.database).add(evaluation, made)
-    assert EvaluationRepository(store.database).prediction(evaluation.evaluation_id, "item-0") == tuple(
-        made[:3]
-    )
+def test_item_returns_all_samples(repository: EvaluationRepository) -> None:
+    predictions = make_predictions(["101", "000"])
+    evaluation = make_evaluation(predictions)
+    repository.add(evaluation, predictions)
+    assert repository.prediction(evaluation.evaluation_id, "item-0") == tuple(predictions[:3])
     with pytest.raises(NotFoundError, match="eval items"):
-        EvaluationRepository(store.database).prediction(evaluation.evaluation_id, "item-2")
+        repository.prediction(evaluation.evaluation_id, "item-2")
 
 
-def test_an_unknown_evaluation_is_not_found_whatever_is_asked(store: Home) -> None:
+def test_unknown_evaluation_is_not_found(
+    repository: EvaluationRepository, baselines: BaselineRepository
+) -> None:
     unknown = uuid4()
-    questions = [
-        lambda: EvaluationRepository(store.database).get(unknown),
-        lambda: EvaluationRepository(store.database).predictions(
-            unknown, PredictionFilter(), limit=1, offset=0
-        ),
-        lambda: EvaluationRepository(store.database).prediction(unknown, "item-0"),
-        lambda: list(EvaluationRepository(store.database).iter_predictions(unknown)),
-        lambda: EvaluationRepository(store.database).delete(unknown),
-        lambda: BaselineRepository(store.database).put(
-            Baseline(name="main", evaluation_id=unknown, created_at=NOON)
-        ),
+    calls = [
+        lambda: repository.get(unknown),
+        lambda: repository.predictions(unknown, PredictionFilter(), limit=1, offset=0),
+        lambda: repository.prediction(unknown, "item-0"),
+        lambda: list(repository.iter_predictions(unknown)),
+        lambda: repository.delete(unknown),
+        lambda: baselines.put(Baseline(name="main", evaluation_id=unknown, created_at=NOON)),
     ]
-    for question in questions:
+    for call in calls:
         with pytest.raises(NotFoundError, match="eval list"):
-            question()
+            call()
 
 
-def test_a_deleted_evaluation_takes_its_predictions_and_leaves_the_others(store: Home) -> None:
-    gone, kept = add(store, "model-a"), add(store, "model-b")
-    EvaluationRepository(store.database).delete(gone.evaluation_id)
-    assert names(store) == ["model-b"]
-    assert items(store, kept.evaluation_id) == ["item-0", "item-1"]
-    EvaluationRepository(store.database).add(gone, [])
-    assert items(store, gone.evaluation_id) == []
+def test_delete_removes_only_its_predictions(repository: EvaluationRepository) -> None:
+    deleted, remaining = add_evaluation(repository, "model-a"), add_evaluation(repository, "model-b")
+    repository.delete(deleted.evaluation_id)
+    assert names(repository) == ["model-b"]
+    assert item_ids(repository, remaining.evaluation_id) == ["item-0", "item-1"]
+    repository.add(deleted, [])
+    assert item_ids(repository, deleted.evaluation_id) == []
 
 
-def test_a_baseline_of_a_name_takes_the_place_of_the_one_before(store: Home) -> None:
-    first, second = add(store, "model-a"), add(store, "model-b")
-    BaselineRepository(store.database).put(baseline(first))
-    replaced = baseline(second, alpha=0.01, protected_sections=("core",))
-    BaselineRepository(store.database).put(replaced)
-    BaselineRepository(store.database).put(baseline(first, "another"))
-    assert BaselineRepository(store.database).get("main") == replaced
-    assert [one.name for one in BaselineRepository(store.database).list()] == ["another", "main"]
-    assert BaselineRepository(store.database).get("main").created_at.utcoffset() == timedelta(0)
+def test_put_replaces_named_baseline(repository: EvaluationRepository, baselines: BaselineRepository) -> None:
+    first, second = add_evaluation(repository, "model-a"), add_evaluation(repository, "model-b")
+    baselines.put(make_baseline(first))
+    replacement = make_baseline(second, alpha=0.01, protected_sections=("core",))
+    baselines.put(replacement)
+    baselines.put(make_baseline(first, "another"))
+    assert baselines.get("main") == replacement
+    assert [baseline.name for baseline in baselines.list()] == ["another", "main"]
+    assert baselines.get("main").created_at.utcoffset() == timedelta(0)
 
 
-def test_an_evaluation_that_is_a_baseline_is_not_deleted(store: Home) -> None:
-    evaluation = add(store)
-    BaselineRepository(store.database).put(baseline(evaluation))
+def test_delete_refuses_baseline_evaluation(
+    repository: EvaluationRepository, baselines: BaselineRepository
+) -> None:
+    evaluation = add_evaluation(repository)
+    baselines.put(make_baseline(evaluation))
     with pytest.raises(ConflictError, match=r"'main'.*tunix-rt baselines rm main"):
-        EvaluationRepository(store.database).delete(evaluation.evaluation_id)
-    BaselineRepository(store.database).delete("main")
-    EvaluationRepository(store.database).delete(evaluation.evaluation_id)
+        repository.delete(evaluation.evaluation_id)
+    baselines.delete("main")
+    repository.delete(evaluation.evaluation_id)
 
 
-def test_an_unknown_baseline_names_the_nearest_or_how_to_make_one(store: Home) -> None:
+def test_unknown_baseline_suggests_next_step(
+    repository: EvaluationRepository, baselines: BaselineRepository
+) -> None:
     with pytest.raises(NotFoundError, match="baselines set"):
-        BaselineRepository(store.database).get("main")
-    BaselineRepository(store.database).put(baseline(add(store)))
+        baselines.get("main")
+    baselines.put(make_baseline(add_evaluation(repository)))
     with pytest.raises(NotFoundError, match="Did you mean 'main'"):
-        BaselineRepository(store.database).delete("mian")
+        baselines.delete("mian")

@@ -1,4 +1,4 @@
-"""References to an evaluation: an id, its first characters, a run, a directory, a file."""
+"""References to an evaluation: an id or its prefix, a run, a directory, a file."""
 
 import json
 from collections.abc import Iterator
@@ -32,9 +32,9 @@ def num_stored(store: Home) -> int:
     return EvaluationRepository(store.database).list(EvaluationFilter(), limit=1, offset=0).pagination.total
 
 
-def test_a_directory_or_its_record_is_found_and_stored_once(store: Home, tmp_path: Path) -> None:
-    evaluation = write_evaluation(tmp_path / "exam-1", "110")
-    for reference in (tmp_path / "exam-1", tmp_path / "exam-1" / "evaluation.json"):
+def test_directory_or_record_is_stored_once(store: Home, tmp_path: Path) -> None:
+    evaluation = write_evaluation(tmp_path / "evaluation-1", "110")
+    for reference in (tmp_path / "evaluation-1", tmp_path / "evaluation-1" / "evaluation.json"):
         assert find_evaluation(store, str(reference)) == evaluation
     assert num_stored(store) == 1
     assert [prediction.judgement.verdict for prediction in load_predictions(store, evaluation)] == [
@@ -44,15 +44,22 @@ def test_a_directory_or_its_record_is_found_and_stored_once(store: Home, tmp_pat
     ]
 
 
-def test_id_prefix_and_run_find_the_same_evaluation(store: Home, tmp_path: Path) -> None:
+def test_id_prefix_and_run_are_resolved(store: Home, tmp_path: Path) -> None:
     evaluation = write_evaluation(tmp_path / "run-1", "110")
     find_evaluation(store, str(tmp_path / "run-1"))
-    whole = str(evaluation.evaluation_id)
-    for reference in (whole, whole.upper(), evaluation.evaluation_id.hex, whole[:6], whole[:15], "run-1"):
+    full_id = str(evaluation.evaluation_id)
+    for reference in (
+        full_id,
+        full_id.upper(),
+        evaluation.evaluation_id.hex,
+        full_id[:6],
+        full_id[:15],
+        "run-1",
+    ):
         assert find_evaluation(store, reference) == evaluation
 
 
-def test_a_run_means_its_newest_evaluation(store: Home, tmp_path: Path) -> None:
+def test_run_resolves_to_newest_evaluation(store: Home, tmp_path: Path) -> None:
     model = make_model("run-1")
     for name, age_hours in (("older", 2), ("newest", 1), ("oldest", 3)):
         write_evaluation(tmp_path / name, "10", model=model, age_hours=age_hours)
@@ -60,81 +67,83 @@ def test_a_run_means_its_newest_evaluation(store: Home, tmp_path: Path) -> None:
     assert find_evaluation(store, "run-1") == find_evaluation(store, str(tmp_path / "newest"))
 
 
-def test_an_ambiguous_beginning_lists_the_candidates(store: Home, tmp_path: Path) -> None:
+def test_ambiguous_prefix_lists_candidates(store: Home, tmp_path: Path) -> None:
     first = write_evaluation(tmp_path / "first", "10")
     digits = first.evaluation_id.hex[:8]
-    twin = f"{digits}-0000-4000-8000-000000000000"
-    write_evaluation(tmp_path / "twin", "10", evaluation_id=twin)
-    for name in ("first", "twin"):
+    other = f"{digits}-0000-4000-8000-000000000000"
+    write_evaluation(tmp_path / "other", "10", evaluation_id=other)
+    for name in ("first", "other"):
         find_evaluation(store, str(tmp_path / name))
-    with pytest.raises(InvalidInputError, match=f"2 evaluations begin with '{digits}'.*{twin}"):
+    with pytest.raises(InvalidInputError, match=f"2 evaluations begin with '{digits}'.*{other}"):
         find_evaluation(store, digits)
 
 
 @pytest.mark.parametrize("reference", ["nothing", "abc", "abcdef", "\udcff", "x" * 5000, "", "0" * 32])
-def test_an_unknown_reference_names_what_is_there(store: Home, tmp_path: Path, reference: str) -> None:
-    write_evaluation(tmp_path / "exam-1", "10")
-    evaluation = find_evaluation(store, str(tmp_path / "exam-1"))
-    with pytest.raises(NotFoundError) as caught:
+def test_unknown_reference_lists_stored_evaluations(store: Home, tmp_path: Path, reference: str) -> None:
+    write_evaluation(tmp_path / "evaluation-1", "10")
+    evaluation = find_evaluation(store, str(tmp_path / "evaluation-1"))
+    with pytest.raises(NotFoundError) as raised:
         find_evaluation(store, reference)
-    assert "tunix-rt eval list" in caught.value.next_step
-    assert reference == "0" * 32 or str(evaluation.evaluation_id)[:8] in caught.value.next_step
+    assert "tunix-rt eval list" in raised.value.next_step
+    assert reference == "0" * 32 or str(evaluation.evaluation_id)[:8] in raised.value.next_step
 
 
-def test_an_empty_store_says_how_to_make_an_evaluation(store: Home) -> None:
+def test_empty_store_suggests_evaluating(store: Home) -> None:
     with pytest.raises(NotFoundError, match="tunix-rt eval MODEL --eval-set"):
         find_evaluation(store, "nothing")
 
 
-def test_a_directory_without_its_record_is_not_complete(store: Home, tmp_path: Path) -> None:
-    write_evaluation(tmp_path / "exam-1", "10")
-    (tmp_path / "exam-1" / "evaluation.json").unlink()
+def test_incomplete_directory_is_refused(store: Home, tmp_path: Path) -> None:
+    write_evaluation(tmp_path / "evaluation-1", "10")
+    (tmp_path / "evaluation-1" / "evaluation.json").unlink()
     with pytest.raises(NotFoundError, match="no complete evaluation"):
-        find_evaluation(store, str(tmp_path / "exam-1"))
+        find_evaluation(store, str(tmp_path / "evaluation-1"))
 
 
 def test_edited_predictions_are_refused(store: Home, tmp_path: Path) -> None:
-    write_evaluation(tmp_path / "exam-1", "10")
-    predictions = tmp_path / "exam-1" / "predictions.jsonl"
+    write_evaluation(tmp_path / "evaluation-1", "10")
+    predictions = tmp_path / "evaluation-1" / "predictions.jsonl"
     predictions.write_text(predictions.read_text().replace('"wrong"', '"correct"'))
     with pytest.raises(DataError, match="not the file"):
-        find_evaluation(store, str(tmp_path / "exam-1"))
+        find_evaluation(store, str(tmp_path / "evaluation-1"))
     assert num_stored(store) == 0
 
 
 @pytest.mark.parametrize(
-    "made",
+    "predictions",
     [
         [make_prediction("twice"), make_prediction("twice")],
         [make_prediction().model_copy(update={"item_id": "x" * 129})],
         [make_prediction().model_copy(update={"category": "a\x00b"})],
     ],
 )
-def test_predictions_that_no_eval_set_can_lead_to_are_refused(
-    store: Home, tmp_path: Path, made: list[Prediction]
+def test_impossible_predictions_are_refused(
+    store: Home, tmp_path: Path, predictions: list[Prediction]
 ) -> None:
-    evaluation = make_evaluation(made)
-    (tmp_path / "predictions.jsonl").write_bytes(predictions_jsonl(made))
+    """No eval set leads to duplicate or oversized ids, or to NUL characters."""
+    evaluation = make_evaluation(predictions)
+    (tmp_path / "predictions.jsonl").write_bytes(predictions_jsonl(predictions))
     (tmp_path / "evaluation.json").write_text(json.dumps(evaluation.to_json()))
     with pytest.raises(DataError):
         find_evaluation(store, str(tmp_path))
 
 
-def test_a_record_that_differs_from_the_stored_one_is_a_conflict(store: Home, tmp_path: Path) -> None:
-    evaluation = write_evaluation(tmp_path / "exam-1", "10")
-    find_evaluation(store, str(tmp_path / "exam-1"))
+def test_conflicting_record_is_refused(store: Home, tmp_path: Path) -> None:
+    evaluation = write_evaluation(tmp_path / "evaluation-1", "10")
+    find_evaluation(store, str(tmp_path / "evaluation-1"))
     write_evaluation(tmp_path / "copy", "11", evaluation_id=evaluation.evaluation_id)
     with pytest.raises(ConflictError, match="Another evaluation"):
         find_evaluation(store, str(tmp_path / "copy"))
 
 
-def test_an_evaluation_whose_process_died_before_storing_it_is_found_by_its_id(store: Home) -> None:
-    made = write_evaluation(store.settings.evaluations_dir / "made", "10")
-    whole = str(made.evaluation_id)
-    (store.settings.evaluations_dir / "made").rename(store.settings.evaluations_dir / whole)
-    assert find_evaluation(store, whole) == made
+def test_unstored_evaluation_is_found_by_id(store: Home) -> None:
+    """The process died before it stored the evaluation in the database."""
+    evaluation = write_evaluation(store.settings.evaluations_dir / "unstored", "10")
+    full_id = str(evaluation.evaluation_id)
+    (store.settings.evaluations_dir / "unstored").rename(store.settings.evaluations_dir / full_id)
+    assert find_evaluation(store, full_id) == evaluation
     assert num_stored(store) == 1
-    delete_evaluation(store, made.evaluation_id)
-    assert not (store.settings.evaluations_dir / whole).exists()
+    delete_evaluation(store, evaluation.evaluation_id)
+    assert not (store.settings.evaluations_dir / full_id).exists()
     with pytest.raises(NotFoundError):
-        find_evaluation(store, whole)
+        find_evaluation(store, full_id)

@@ -1,4 +1,4 @@
-"""Prompts for an eval set, and the recorded completions."""
+"""Generation for an eval set: prompts and recorded completions."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ TOKENIZER = load_tokenizer("tiny")
 ENCODER = TraceEncoder(TOKENIZER, choose_template(TOKENIZER))
 
 
-def ids_of(text: str) -> tuple[int, ...]:
+def token_ids_of(text: str) -> tuple[int, ...]:
     return tuple(TOKENIZER.encode_as_content(text).ids)
 
 
@@ -41,16 +41,16 @@ class FixedGenerator:
         on_note: Callable[[str], None] = lambda _: None,
     ) -> Iterator[list[Completion]]:
         self.prompts += prompts
-        written = [Completion(prompt, ids_of(self.text), has_ended=True) for prompt in prompts]
-        for start in range(0, len(written), batch_size or 2):
-            yield written[start : start + (batch_size or 2)]
+        completions = [Completion(prompt, token_ids_of(self.text), has_ended=True) for prompt in prompts]
+        for start in range(0, len(completions), batch_size or 2):
+            yield completions[start : start + (batch_size or 2)]
 
 
 def generated_keys(
     generator: FixedGenerator, options: GenerationOptions, done: set[tuple[str, int]] | None = None
 ) -> list[list[str]]:
     batches = generate(generator, ITEMS, options, done or set())  # type: ignore[arg-type]
-    return [[f"{one.item_id}/{one.sample}" for one in batch] for batch in batches]
+    return [[f"{generation.item_id}/{generation.sample}" for generation in batch] for batch in batches]
 
 
 def test_prompts_are_encoded_as_in_training() -> None:
@@ -72,13 +72,13 @@ def test_refused_prompt_fails_alone() -> None:
     source += ENCODER.template.source
     template = ChatTemplate("strict", source, TOKENIZER.named_tokens)
     generator = FixedGenerator(TraceEncoder(TOKENIZER, template))
-    [refused], *written = generate(generator, ITEMS, GenerationOptions(Decoding()), set())  # type: ignore[arg-type]
+    [refused], *completed = generate(generator, ITEMS, GenerationOptions(Decoding()), set())  # type: ignore[arg-type]
     assert refused.item_id == "sum-1"
     assert refused.text is None
     assert refused.failure is not None
     assert refused.failure.code == "prompt-refused"
     assert "no ones" in refused.failure.detail
-    assert [one.item_id for batch in written for one in batch] == ["sum-0", "sum-2"]
+    assert [generation.item_id for batch in completed for generation in batch] == ["sum-0", "sum-2"]
 
 
 @pytest.mark.parametrize(
@@ -90,25 +90,25 @@ def test_refused_prompt_fails_alone() -> None:
         ("hash", "1 + 7 = 8\n", "#### 8"),
     ],
 )
-def test_the_tokens_before_the_answer_are_counted(markup: MarkupStyle, reasoning: str, rest: str) -> None:
+def test_reasoning_and_new_tokens_are_counted(markup: MarkupStyle, reasoning: str, rest: str) -> None:
     encoder = TraceEncoder(TOKENIZER, ENCODER.template, markup)
-    token_ids = ids_of(reasoning) + ids_of(rest)
+    token_ids = token_ids_of(reasoning) + token_ids_of(rest)
     generation = generation_of(encoder, Completion(Prompt("a", [1, 2]), token_ids, has_ended=True))
     assert generation.text == reasoning + rest
-    assert generation.num_reasoning_tokens == len(ids_of(reasoning))
+    assert generation.num_reasoning_tokens == len(token_ids_of(reasoning))
     assert generation.num_new_tokens == len(token_ids) + 1
     assert generation.num_prompt_tokens == 2
     assert generation.finish == "end-of-turn"
 
 
-def test_without_an_answer_every_token_is_reasoning() -> None:
-    token_ids = ids_of("1 + 7 = 8, I think")
+def test_unanswered_text_counts_as_reasoning() -> None:
+    token_ids = token_ids_of("1 + 7 = 8, I think")
     generation = generation_of(ENCODER, Completion(Prompt("a", [1]), token_ids))
     assert generation.finish == "cut-off"
     assert generation.num_reasoning_tokens == generation.num_new_tokens == len(token_ids)
 
 
-def test_a_failure_stays_a_failure() -> None:
+def test_completion_failure_is_preserved() -> None:
     failed = Completion(Prompt("a", [1]), failure="non-finite", detail="NaN at token 3")
     generation = generation_of(ENCODER, failed)
     assert generation.failure is not None
@@ -116,7 +116,7 @@ def test_a_failure_stays_a_failure() -> None:
     assert generation.text is None
 
 
-def test_a_token_that_the_tokenizer_does_not_have_is_no_text() -> None:
+def test_unknown_token_is_not_text() -> None:
     generation = generation_of(ENCODER, Completion(Prompt("a", [1]), (TOKENIZER.vocab_size + 5,)))
     assert generation.failure is not None
     assert generation.failure.code == "not-text"

@@ -1,4 +1,4 @@
-"""What a batch of rows writes: cached, refilled, drawn, ended, broken."""
+"""Batched decoding in JAX: KV cache, refilled rows, sampling, stopping, failures."""
 
 import jax
 import jax.numpy as jnp
@@ -20,12 +20,12 @@ from tunix_rt.engines.weights.architecture import Architecture
 
 LENGTHS = (3, 7, 12, 20, 9, 5)
 GREEDY = {"max_new_tokens": 12}
-DRAWN = {"max_new_tokens": 12, "temperature": 1.0, "top_p": 0.9, "seed": 3}
+SAMPLED = {"max_new_tokens": 12, "temperature": 1.0, "top_p": 0.9, "seed": 3}
 
 
 @pytest.fixture(scope="module")
 def params() -> Params:
-    """Weights of a Gemma 2 with windows of 5 and soft caps."""
+    """Weights of a Gemma 2 with sliding windows of 5 and soft caps."""
     reference = tiny_model("gemma2")
     return engine_params(reference, architecture_of(reference))
 
@@ -45,7 +45,7 @@ def prompts(model: LoadedModel) -> list[Prompt]:
     return random_prompts(LENGTHS, model.decoder.architecture.vocab_size)
 
 
-def test_logits_from_the_cache_are_those_of_the_whole_row(params: Params, architecture: Architecture) -> None:
+def test_cached_logits_match_full_forward(params: Params, architecture: Architecture) -> None:
     model = loaded(params, architecture, unrolls_layers=False)
     [prompt] = random_prompts([24], architecture.vocab_size)
     tokens = jnp.asarray([prompt.token_ids])
@@ -62,20 +62,20 @@ def test_logits_from_the_cache_are_those_of_the_whole_row(params: Params, archit
         np.testing.assert_allclose(scores[0], whole[0, position], atol=1e-4, rtol=1e-4)
 
 
-@pytest.mark.parametrize("decoding", [GREEDY, DRAWN], ids=["greedy", "drawn"])
-def test_a_text_does_not_depend_on_its_batch(
+@pytest.mark.parametrize("decoding", [GREEDY, SAMPLED], ids=["greedy", "sampled"])
+def test_text_is_independent_of_batch(
     model: LoadedModel, prompts: list[Prompt], decoding: dict[str, float]
 ) -> None:
     together = write(model, prompts, num_rows=32, **decoding)
     assert write(model, prompts[::-1], num_rows=1, **decoding) == together
 
 
-def test_rows_that_have_ended_are_given_the_next_prompts(model: LoadedModel, prompts: list[Prompt]) -> None:
+def test_finished_rows_are_refilled(model: LoadedModel, prompts: list[Prompt]) -> None:
     assert write(model, prompts, num_rows=4, **GREEDY) == write(model, prompts, num_rows=32, **GREEDY)
 
 
-def test_rows_compute_the_same_bits_wherever_they_are(model: LoadedModel) -> None:
-    """Several batches side by side take prompts in an order that depends on time."""
+def test_all_rows_are_bit_equal(model: LoadedModel) -> None:
+    """The row of a prompt depends on timing, so it must not affect the result."""
     [prompt] = random_prompts([16], model.decoder.architecture.vocab_size)
     decoder, num_rows = model.decoder, 16
     rows = empty_rows(decoder, model.mesh, num_rows, 32)
@@ -91,8 +91,8 @@ def test_rows_compute_the_same_bits_wherever_they_are(model: LoadedModel) -> Non
         newest, positions = scores.argmax(-1), positions + 1
 
 
-def test_prompts_in_turn_are_prompts_together(model: LoadedModel) -> None:
-    """A CPU reads the prompts of a large model together, and those of small ones and of chats in turn."""
+def test_sequential_prefill_matches_batched(model: LoadedModel) -> None:
+    """A CPU prefills in one batch for large models, and sequentially for small models and chats."""
     prompts = random_prompts([16, 16, 16], model.decoder.architecture.vocab_size)
     new = DevicePrefillBatch(
         prompts=np.array([prompt.token_ids for prompt in prompts], np.int32),
@@ -103,16 +103,16 @@ def test_prompts_in_turn_are_prompts_together(model: LoadedModel) -> None:
         keys=np.arange(6, dtype=np.uint32).reshape(3, 2),
     )
     decoder, mesh, weights = model.decoder, model.mesh, model.weights
-    in_turn = prefill(decoder, mesh, weights, empty_rows(decoder, mesh, 4, 32), new, np.int32(2))
-    # There is no row 4: of the two that are wanted, nobody comes third.
-    filled_up = new._replace(rows=np.array([3, 0, 4], np.int32))
-    together = prefill(decoder, mesh, weights, empty_rows(decoder, mesh, 4, 32), filled_up)
-    assert in_turn.is_active.tolist() == [True, False, False, True]
-    assert in_turn.lengths.tolist() == [30, 0, 0, 20]
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-5, rtol=1e-5), in_turn, together)
+    sequential = prefill(decoder, mesh, weights, empty_rows(decoder, mesh, 4, 32), new, np.int32(2))
+    # Row 4 does not exist: the third entry is padding.
+    padded = new._replace(rows=np.array([3, 0, 4], np.int32))
+    batched = prefill(decoder, mesh, weights, empty_rows(decoder, mesh, 4, 32), padded)
+    assert sequential.is_active.tolist() == [True, False, False, True]
+    assert sequential.lengths.tolist() == [30, 0, 0, 20]
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-5, rtol=1e-5), sequential, batched)
 
 
-def test_a_cpu_comes_back_as_soon_as_enough_rows_are_free(model: LoadedModel, prompts: list[Prompt]) -> None:
+def test_advance_returns_when_rows_finish(model: LoadedModel, prompts: list[Prompt]) -> None:
     batch = model.batch(Decoding(**GREEDY), num_rows=4, num_slots=64, steps_per_sync=20)
     waiting = RequestQueue(
         DecodeRequest(prompt, len(prompt.token_ids) + count)
@@ -120,29 +120,29 @@ def test_a_cpu_comes_back_as_soon_as_enough_rows_are_free(model: LoadedModel, pr
     )
     while batch.prefill_from(waiting):
         pass
-    looks = [[len(piece.token_ids) for piece in batch.advance(awaited)] for awaited in (1, 2, 4, 4)]
-    # Rows end after 3, 5, 11 and 30 tokens; a look has 20 at most.
-    assert looks == [[3, 3, 3, 3], [2, 2, 2], [20, 6], [5]]
+    num_tokens = [[len(piece.token_ids) for piece in batch.advance(awaited)] for awaited in (1, 2, 4, 4)]
+    # The rows finish after 3, 5, 11 and 30 tokens; one call decodes at most 20.
+    assert num_tokens == [[3, 3, 3, 3], [2, 2, 2], [20, 6], [5]]
 
 
-def test_a_loop_over_the_layers_writes_the_same(
+def test_layer_loop_matches_unrolled_layers(
     model: LoadedModel, params: Params, architecture: Architecture, prompts: list[Prompt]
 ) -> None:
     looping = loaded(params, architecture, unrolls_layers=False)
     assert write(looping, prompts, **GREEDY) == write(model, prompts, **GREEDY)
 
 
-def test_draws_follow_from_seed_prompt_and_sample(model: LoadedModel, prompts: list[Prompt]) -> None:
+def test_samples_depend_on_seed_and_key(model: LoadedModel, prompts: list[Prompt]) -> None:
     token_ids = prompts[0].token_ids
     same_text = [Prompt("a", token_ids), Prompt("a", token_ids, sample=1), Prompt("b", token_ids)]
-    first = write(model, same_text, **DRAWN)
-    assert write(model, same_text, **DRAWN) == first
-    other_seed = write(model, same_text, **DRAWN | {"seed": 4})
-    texts = [written.token_ids for written in [*first.values(), *other_seed.values()]]
+    first = write(model, same_text, **SAMPLED)
+    assert write(model, same_text, **SAMPLED) == first
+    other_seed = write(model, same_text, **SAMPLED | {"seed": 4})
+    texts = [completion.token_ids for completion in [*first.values(), *other_seed.values()]]
     assert len(set(texts)) == 6
 
 
-def test_a_completion_ends_before_the_stop_token(
+def test_completion_ends_before_stop_token(
     model: LoadedModel, params: Params, architecture: Architecture, prompts: list[Prompt]
 ) -> None:
     prompt = prompts[0]
@@ -155,24 +155,29 @@ def test_a_completion_ends_before_the_stop_token(
     assert stopped.token_ids == unstopped.token_ids[: unstopped.token_ids.index(stop_id)]
 
 
-def test_a_completion_is_cut_off_where_the_model_ends(model: LoadedModel, prompts: list[Prompt]) -> None:
-    written = write(model, prompts[:2], max_tokens=10, **GREEDY)
-    assert {key: len(one.token_ids) for (key, _), one in written.items()} == {"prompt-0": 7, "prompt-1": 3}
-    assert not any(one.has_ended for one in written.values())
+def test_completion_is_cut_at_max_tokens(model: LoadedModel, prompts: list[Prompt]) -> None:
+    completions = write(model, prompts[:2], max_tokens=10, **GREEDY)
+    assert {key: len(completion.token_ids) for (key, _), completion in completions.items()} == {
+        "prompt-0": 7,
+        "prompt-1": 3,
+    }
+    assert not any(completion.has_ended for completion in completions.values())
 
 
-def test_numbers_that_are_not_finite_fail_their_own_prompt_only() -> None:
+def test_non_finite_logits_fail_one_prompt() -> None:
     reference = tiny_model("llama")
     architecture = architecture_of(reference)
     params = engine_params(reference, architecture)
-    poison = 95
+    poison_id = 95
     model = loaded(
-        params | {"embedding": params["embedding"].at[poison].set(jnp.nan)}, architecture, stop_ids=[poison]
+        params | {"embedding": params["embedding"].at[poison_id].set(jnp.nan)},
+        architecture,
+        stop_ids=[poison_id],
     )
     healthy = [Prompt("first", [1, 2, 3]), Prompt("last", [4, 5])]
-    poisoned = Prompt("poisoned", [1, poison, 3])
-    written = write(model, [healthy[0], poisoned, healthy[1]], num_rows=1, **GREEDY)
-    assert written["poisoned", 0].failure == "non-finite"
-    assert written["poisoned", 0].token_ids == ()
+    poisoned = Prompt("poisoned", [1, poison_id, 3])
+    completions = write(model, [healthy[0], poisoned, healthy[1]], num_rows=1, **GREEDY)
+    assert completions["poisoned", 0].failure == "non-finite"
+    assert completions["poisoned", 0].token_ids == ()
     expected = write(model, healthy, num_rows=1, **GREEDY)
-    assert {key: written[key] for key in expected} == expected
+    assert {key: completions[key] for key in expected} == expected

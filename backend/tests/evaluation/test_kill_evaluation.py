@@ -20,25 +20,25 @@ WAIT_S = 120
 
 
 @pytest.fixture(scope="module")
-def exam(workshop: Workshop) -> Exam:
+def env(workshop: Workshop) -> Exam:
     return make_exam(workshop, NUM_ITEMS)
 
 
-def command(exam: Exam, output: Path, *more: str) -> list[str | Path]:
-    drawn = ("--temperature", "1", "--num-samples", "2", "--max-new-tokens", "48", "--batch-size", "4")
+def command(env: Exam, output: Path, *options: str) -> list[str | Path]:
+    sampling = ("--temperature", "1", "--num-samples", "2", "--max-new-tokens", "48", "--batch-size", "4")
     model = ("tiny-llama", "--weights", "random", "--device", "cpu")
-    return ["eval", *model, "--eval-set", exam.evalset, *drawn, "--output", output, *more]
+    return ["eval", *model, "--eval-set", env.evalset, *sampling, "--output", output, *options]
 
 
-def run(exam: Exam, output: Path, *more: str) -> "subprocess.CompletedProcess[str]":
-    return run_here(*command(exam, output, *more), settings=exam.settings)
+def run(env: Exam, output: Path, *options: str) -> "subprocess.CompletedProcess[str]":
+    return run_here(*command(env, output, *options), settings=env.settings)
 
 
 @pytest.fixture(scope="module")
-def unbroken(exam: Exam) -> bytes:
-    output = exam.workshop.root / "unbroken"
-    done = run(exam, output)
-    assert done.returncode == 0, done.stderr
+def uninterrupted(env: Exam) -> bytes:
+    output = env.workshop.root / "uninterrupted"
+    result = run(env, output)
+    assert result.returncode == 0, result.stderr
     return (output / "predictions.jsonl").read_bytes()
 
 
@@ -54,51 +54,51 @@ def wait_for(child: "subprocess.Popen[str]", ready: Callable[[], bool]) -> None:
         time.sleep(0.001)
 
 
-def test_an_evaluation_killed_again_and_again_ends_as_an_unbroken_one(exam: Exam, unbroken: bytes) -> None:
-    output = exam.workshop.root / "killed"
-    dice = random.Random(7)
+def test_killed_evaluation_equals_uninterrupted(env: Exam, uninterrupted: bytes) -> None:
+    output = env.workshop.root / "killed"
+    rng = random.Random(7)
     for _ in range(NUM_KILLS):
         before = num_texts(output)
-        target = before + dice.randint(1, 12)
-        with start_program(*command(exam, output), environ=exam.workshop.environment()) as child:
+        target = before + rng.randint(1, 12)
+        with start_program(*command(env, output), environ=env.workshop.environment()) as child:
             wait_for(child, lambda target=target: num_texts(output) >= target)
             child.kill()
         assert child.returncode == -signal.SIGKILL
         assert before < num_texts(output) < 2 * NUM_ITEMS
-    done = run(exam, output)
-    assert done.returncode == 0, done.stderr
-    assert f"of {2 * NUM_ITEMS} texts are done" in done.stderr
-    assert (output / "predictions.jsonl").read_bytes() == unbroken
+    result = run(env, output)
+    assert result.returncode == 0, result.stderr
+    assert f"of {2 * NUM_ITEMS} texts are done" in result.stderr
+    assert (output / "predictions.jsonl").read_bytes() == uninterrupted
 
 
-def test_ctrl_c_keeps_texts_and_explains_resuming(exam: Exam, unbroken: bytes) -> None:
-    output = exam.workshop.root / "interrupted"
-    with start_program(*command(exam, output), environ=exam.workshop.environment()) as child:
+def test_ctrl_c_keeps_texts(env: Exam, uninterrupted: bytes) -> None:
+    output = env.workshop.root / "interrupted"
+    with start_program(*command(env, output), environ=env.workshop.environment()) as child:
         wait_for(child, lambda: num_texts(output) > 0)
         child.send_signal(signal.SIGINT)
-        _, said = child.communicate(timeout=WAIT_S)
-    assert child.returncode == 130, said
-    assert "texts are kept. Run the same command again to resume." in said
-    assert "Traceback" not in said
+        _, stderr = child.communicate(timeout=WAIT_S)
+    assert child.returncode == 130, stderr
+    assert "texts are kept. Run the same command again to resume." in stderr
+    assert "Traceback" not in stderr
     assert 0 < num_texts(output) < 2 * NUM_ITEMS
-    assert run(exam, output).returncode == 0
-    assert (output / "predictions.jsonl").read_bytes() == unbroken
+    assert run(env, output).returncode == 0
+    assert (output / "predictions.jsonl").read_bytes() == uninterrupted
 
 
-def test_full_disk_is_explained_and_keeps_texts(exam: Exam, unbroken: bytes, tmp_path: Path) -> None:
+def test_full_disk_keeps_texts(env: Exam, uninterrupted: bytes, tmp_path: Path) -> None:
     with small_disk_in(tmp_path, megabytes=1) as disk:
         output = disk / "evaluation"
         ballast = disk / "ballast"
         ballast.write_bytes(b"x" * (shutil.disk_usage(disk).free - 28 * 1024))
-        done = run(exam, output)
-        assert done.returncode == 1, done.stderr
-        assert "The disk is full" in done.stderr
-        assert "Traceback" not in done.stderr
-        kept = num_texts(output)
-        assert 0 < kept < 2 * NUM_ITEMS
+        result = run(env, output)
+        assert result.returncode == 1, result.stderr
+        assert "The disk is full" in result.stderr
+        assert "Traceback" not in result.stderr
+        num_kept = num_texts(output)
+        assert 0 < num_kept < 2 * NUM_ITEMS
         assert not (output / "evaluation.json").exists()
         ballast.unlink()
-        done = run(exam, output)
-        assert done.returncode == 0, done.stderr
-        assert f"{kept} of {2 * NUM_ITEMS} texts are done" in done.stderr
-        assert (output / "predictions.jsonl").read_bytes() == unbroken
+        result = run(env, output)
+        assert result.returncode == 0, result.stderr
+        assert f"{num_kept} of {2 * NUM_ITEMS} texts are done" in result.stderr
+        assert (output / "predictions.jsonl").read_bytes() == uninterrupted

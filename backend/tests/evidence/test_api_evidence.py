@@ -80,7 +80,7 @@ def test_unknown_bundles_are_not_found(client: TestClient) -> None:
     error_of(client.post(f"{EVIDENCE}/pack", json={"run_id": "../x"}), 422)
 
 
-def test_a_changed_bundle_is_listed_as_damaged(client: TestClient, settings: Settings) -> None:
+def test_changed_bundle_is_listed_as_damaged(client: TestClient, settings: Settings) -> None:
     evaluated_run(settings.home_dir)
     client.post(f"{EVIDENCE}/pack", json={"run_id": RUN})
     path = settings.evidence_dir / RUN / "evidence.json"

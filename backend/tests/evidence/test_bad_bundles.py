@@ -1,4 +1,4 @@
-"""Invalid bundles: the verdict names the problem, and nothing is written."""
+"""Verifying an invalid bundle names the problem and writes no files."""
 
 import json
 import os
@@ -37,15 +37,15 @@ def first_problem(verdict: EvidenceVerdict) -> str:
     return verdict.problems[0].detail
 
 
-def truncate(bundle: Path) -> None:
+def truncate_log(bundle: Path) -> None:
     os.truncate(bundle / "log.txt", 5)
 
 
-def swap(bundle: Path) -> None:
-    one, other = bundle / "log.txt", bundle / "plan.json"
-    texts = one.read_bytes(), other.read_bytes()
-    other.write_bytes(texts[0])
-    one.write_bytes(texts[1])
+def swap_files(bundle: Path) -> None:
+    log, plan = bundle / "log.txt", bundle / "plan.json"
+    log_bytes, plan_bytes = log.read_bytes(), plan.read_bytes()
+    log.write_bytes(plan_bytes)
+    plan.write_bytes(log_bytes)
 
 
 DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
@@ -55,18 +55,18 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda bundle: (bundle / "log.txt").rename(bundle / "log.old"),
         "log.old is not listed; it has the bytes of log.txt",
     ),
-    "truncated": (truncate, "log.txt is truncated: 5 of "),
+    "truncated": (truncate_log, "log.txt is truncated: 5 of "),
     "longer": (lambda bundle: (bundle / "log.txt").write_bytes(bytes(999)), "log.txt has 999 bytes, not "),
-    "swapped": (swap, "log.txt has the bytes of plan.json"),
-    "a link": (lambda bundle: (bundle / "more").symlink_to("/etc/passwd"), "more is a link"),
-    "a pipe": (lambda bundle: os.mkfifo(bundle / "pipe"), "pipe is not a regular file"),
-    "no list": (lambda bundle: (bundle / "evidence.json").unlink(), "There is no evidence.json."),
-    "no sums": (lambda bundle: (bundle / "SHA256SUMS").unlink(), "SHA256SUMS is missing"),
-    "an empty list": (
+    "swapped": (swap_files, "log.txt has the bytes of plan.json"),
+    "link": (lambda bundle: (bundle / "more").symlink_to("/etc/passwd"), "more is a link"),
+    "pipe": (lambda bundle: os.mkfifo(bundle / "pipe"), "pipe is not a regular file"),
+    "no manifest": (lambda bundle: (bundle / "evidence.json").unlink(), "There is no evidence.json."),
+    "no checksums": (lambda bundle: (bundle / "SHA256SUMS").unlink(), "SHA256SUMS is missing"),
+    "empty manifest": (
         lambda bundle: (bundle / "evidence.json").write_text("[]"),
         "The bundle has evidence version",
     ),
-    "a deep list": (
+    "nested manifest": (
         lambda bundle: (bundle / "evidence.json").write_text("[" * 100_000),
         "evidence.json: ",
     ),
@@ -75,13 +75,13 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damage_is_named(bundle: Path, damage: str) -> None:
-    harm, expected = DAMAGES[damage]
-    harm(bundle)
+    apply_damage, expected = DAMAGES[damage]
+    apply_damage(bundle)
 
     assert first_problem(verify_evidence(bundle)).startswith(expected)
 
 
-def test_a_newer_version_is_not_reported_as_damage(bundle: Path) -> None:
+def test_newer_version_is_not_damage(bundle: Path) -> None:
     path = bundle / "evidence.json"
     newer = json.loads(path.read_bytes()) | {"evidence_version": "2", "tunix_rt_version": "9.0.0"}
     path.write_text(json.dumps(newer))
@@ -92,19 +92,19 @@ def test_a_newer_version_is_not_reported_as_damage(bundle: Path) -> None:
     assert problem.next_step == "Verify it with the tunix-rt that packed it (9.0.0) or a newer one."
 
 
-def test_a_listed_path_outside_is_refused(bundle: Path) -> None:
+def test_manifest_path_outside_is_rejected(bundle: Path) -> None:
     path = bundle / "evidence.json"
     path.write_text(path.read_text().replace('"path": "log.txt"', '"path": "../log.txt"'))
 
     assert "is not a path inside a directory" in first_problem(verify_evidence(bundle))
 
 
-def test_a_missing_bundle_is_not_found(tmp_path: Path) -> None:
+def test_missing_bundle_is_not_found(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match="There is no bundle"):
         verify_evidence(tmp_path / "nothing")
 
 
-def zip_of(bundle: Path, *more: tuple[zipfile.ZipInfo, bytes], folder: str = "") -> Path:
+def zip_bundle(bundle: Path, *more: tuple[zipfile.ZipInfo, bytes], folder: str = "") -> Path:
     path = bundle.with_name("bundle.zip")
     with zipfile.ZipFile(path, "w") as archive:
         for name, pieces in bundle_entries(bundle):
@@ -132,8 +132,8 @@ def link_entry() -> zipfile.ZipInfo:
     ],
     ids=["parent", "absolute", "drive", "backslash", "link"],
 )
-def test_unsafe_zip_entries_are_refused(bundle: Path, entry: zipfile.ZipInfo, expected: str) -> None:
-    path = zip_of(bundle, (entry, b"/etc/passwd"))
+def test_unsafe_zip_entries_are_rejected(bundle: Path, entry: zipfile.ZipInfo, expected: str) -> None:
+    path = zip_bundle(bundle, (entry, b"/etc/passwd"))
     before = sorted(bundle.parent.parent.rglob("*"))
 
     verdict = verify_evidence(path)
@@ -143,74 +143,72 @@ def test_unsafe_zip_entries_are_refused(bundle: Path, entry: zipfile.ZipInfo, ex
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_duplicate_zip_entries_are_refused(bundle: Path) -> None:
-    path = zip_of(bundle, (zipfile.ZipInfo("log.txt"), b"another log"))
+def test_duplicate_zip_entries_are_rejected(bundle: Path) -> None:
+    path = zip_bundle(bundle, (zipfile.ZipInfo("log.txt"), b"another log"))
 
     assert first_problem(verify_evidence(path)) == "the entry 'log.txt' is duplicated"
 
 
-def test_a_zipped_folder_is_a_bundle(bundle: Path) -> None:
-    assert verify_evidence(zip_of(bundle, folder="run-1/")).passed
+def test_zipped_folder_verifies(bundle: Path) -> None:
+    assert verify_evidence(zip_bundle(bundle, folder="run-1/")).passed
 
 
-def test_a_zip_bomb_is_refused_unread(tmp_path: Path) -> None:
+def test_zip_bomb_is_rejected_unread(tmp_path: Path) -> None:
     path = tmp_path / "bomb.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("evidence.json", bytes(64 * MIB))
     content = bytearray(path.read_bytes())
-    place = content.rindex(b"PK\x01\x02") + 24  # where the archive's list says how large the entry is
-    content[place : place + 4] = (4_000 * MIB).to_bytes(4, "little")
+    offset = content.rindex(b"PK\x01\x02") + 24  # uncompressed size in the central directory
+    content[offset : offset + 4] = (4_000 * MIB).to_bytes(4, "little")
     path.write_bytes(content)
 
     assert first_problem(verify_evidence(path)).endswith("it is a zip bomb")
 
 
-def test_an_invalid_zip_gets_a_verdict(tmp_path: Path) -> None:
+def test_invalid_zip_gets_verdict(tmp_path: Path) -> None:
     (tmp_path / "bundle.zip").write_bytes(b"PK not really")
 
     assert first_problem(verify_evidence(tmp_path / "bundle.zip")).startswith("bundle.zip is not a zip file")
 
 
-def listed(bundle: Path, path: str, size_bytes: int) -> None:
-    """A huge sparse file that the manifest lists."""
+def add_listed_file(bundle: Path, path: str, size_bytes: int) -> None:
+    """Add a large sparse file and list it in the manifest."""
     with (bundle / path).open("wb") as file:
         file.truncate(size_bytes)
     old = EvidenceManifest.model_validate_json((bundle / "evidence.json").read_bytes())
-    file_of = {file.path: file for file in old.files}
-    changed = file_of["log.txt"].model_copy(
-        update={"path": path, "size_bytes": size_bytes, "sha256": "0" * 64}
-    )
-    files = tuple(sorted([*old.files, changed], key=lambda file: file.path))
+    log = next(file for file in old.files if file.path == "log.txt")
+    added = log.model_copy(update={"path": path, "size_bytes": size_bytes, "sha256": "0" * 64})
+    files = tuple(sorted([*old.files, added], key=lambda file: file.path))
     BundleWriter(bundle).finish(old.model_copy(update={"files": files}).sealed())
 
 
-def test_memory_does_not_grow_with_the_bundle(bundle: Path) -> None:
-    (bundle / "model").mkdir()
-    listed(bundle, "model/model.safetensors", 96 * MIB)
-
+def verify_with_peak_memory(bundle: Path) -> tuple[EvidenceVerdict, int]:
     tracemalloc.start()
     try:
         verdict = verify_evidence(bundle)
         _, peak_bytes = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
+    return verdict, peak_bytes
+
+
+def test_memory_is_independent_of_size(bundle: Path) -> None:
+    (bundle / "model").mkdir()
+    add_listed_file(bundle, "model/model.safetensors", 96 * MIB)
+
+    verdict, peak_bytes = verify_with_peak_memory(bundle)
 
     assert first_problem(verdict) == "model/model.safetensors was changed: its SHA-256 differs"
     assert peak_bytes < 16 * MIB
 
 
-def test_an_endless_line_is_not_read_into_memory(bundle: Path) -> None:
+def test_endless_line_is_not_buffered(bundle: Path) -> None:
     path = bundle / "predictions.jsonl"
     with path.open("ab") as file:
         file.truncate(MAX_LINE_BYTES + 2 * MIB)
     reseal(bundle)
 
-    tracemalloc.start()
-    try:
-        verdict = verify_evidence(bundle)
-        _, peak_bytes = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
+    verdict, peak_bytes = verify_with_peak_memory(bundle)
 
     expected = "predictions.jsonl cannot be read: a line is longer than"
     assert any(expected in problem.detail for problem in verdict.problems)

@@ -31,19 +31,19 @@ def home() -> Path:
     return Path(os.environ["TUNIX_RT_HOME"])
 
 
-def test_a_run_is_packed_and_verified(home: Path) -> None:
+def test_run_is_packed_and_verified(home: Path) -> None:
     evaluated_run(home)
 
-    said = run("pack", RUN)
+    output = run("pack", RUN)
 
-    assert "answers 50.0% of sums right (n = 2)" in said
-    assert f"tunix-rt evidence verify {home / 'evidence' / RUN}" in said
+    assert "answers 50.0% of sums right (n = 2)" in output
+    assert f"tunix-rt evidence verify {home / 'evidence' / RUN}" in output
     assert "VERIFIED" in run("verify", home / "evidence" / RUN)
     assert "answers 50.0%" in " ".join(run("list").split())
     assert json.loads(run("list", "--json"))["pagination"]["total"] == 1
 
 
-def test_a_verdict_as_json_and_html(home: Path, tmp_path: Path) -> None:
+def test_verify_writes_json_and_html(home: Path, tmp_path: Path) -> None:
     evaluated_run(home)
     path = json.loads(run("pack", RUN, "--to", tmp_path / "out", "--zip", "--json"))["path"]
 
@@ -54,24 +54,24 @@ def test_a_verdict_as_json_and_html(home: Path, tmp_path: Path) -> None:
     assert "<h1>Verified: out.zip</h1>" in page
 
 
-def test_an_invalid_bundle_exits_1(home: Path, tmp_path: Path) -> None:
+def test_invalid_bundle_exits_1(home: Path, tmp_path: Path) -> None:
     evaluated_run(home)
     run("pack", RUN, "--to", tmp_path / "bundle")
     (tmp_path / "bundle" / "log.txt").write_text("<script>alert(1)</script>")
     (tmp_path / "bundle" / "<script>").write_text("")
 
-    said = run("verify", tmp_path / "bundle", "--html", tmp_path / "verdict.html", exit_code=1)
+    output = run("verify", tmp_path / "bundle", "--html", tmp_path / "verdict.html", exit_code=1)
 
-    assert "NOT VERIFIED" in said
-    assert "log.txt is truncated" in said
-    assert "Do not trust this bundle." in said
-    assert "answers 50.0%" not in said
-    assert said.count("next: Get another copy") == 1
-    assert said.count("next: Move the unlisted files") == 1
+    assert "NOT VERIFIED" in output
+    assert "log.txt is truncated" in output
+    assert "Do not trust this bundle." in output
+    assert "answers 50.0%" not in output
+    assert output.count("next: Get another copy") == 1
+    assert output.count("next: Move the unlisted files") == 1
     assert "<script>" not in (tmp_path / "verdict.html").read_text(encoding="utf-8")
 
 
-def test_a_failed_run_needs_failure_report(home: Path) -> None:
+def test_failed_run_needs_failure_report(home: Path) -> None:
     trained_run(home, fails=True)
 
     with pytest.raises(DataError, match="not a success"):
@@ -80,7 +80,7 @@ def test_a_failed_run_needs_failure_report(home: Path) -> None:
     assert "FAILURE REPORT" in run("pack", RUN, "--failure-report")
 
 
-def test_the_page_is_self_contained(home: Path) -> None:
+def test_evidence_page_is_self_contained(home: Path) -> None:
     evaluated_run(home)
     run("pack", RUN)
 
@@ -99,30 +99,30 @@ def package_submission(*arguments: str | Path) -> "subprocess.CompletedProcess[s
     )
 
 
-def test_a_submission_from_a_run_or_its_evidence(home: Path, tmp_path: Path) -> None:
+def test_submission_from_run_or_bundle(home: Path, tmp_path: Path) -> None:
     run_dir = evaluated_run(home)
     run("pack", RUN, "--to", tmp_path / "submission_runs" / RUN)
 
-    of_run = package_submission("--run-dir", run_dir.path, "--output", tmp_path / "one")
-    of_bundle = package_submission(
+    from_run = package_submission("--run-dir", run_dir.path, "--output", tmp_path / "one")
+    from_bundle = package_submission(
         "--run-dir", tmp_path / "submission_runs" / RUN, "--output", tmp_path / "two"
     )
 
-    assert (of_run.returncode, of_bundle.returncode) == (0, 0), of_run.stderr + of_bundle.stderr
+    assert (from_run.returncode, from_bundle.returncode) == (0, 0), from_run.stderr + from_bundle.stderr
     assert "VERIFIED" in run("verify", tmp_path / "one" / f"{RUN}.zip")
     assert "VERIFIED" in run("verify", tmp_path / "two" / f"{RUN}.zip")
 
 
-def test_an_incomplete_submission_is_refused(home: Path, tmp_path: Path) -> None:
+def test_incomplete_submission_is_rejected(home: Path, tmp_path: Path) -> None:
     run_dir = trained_run(home)
 
-    refused = package_submission("--run-dir", run_dir.path, "--output", tmp_path / "one")
+    result = package_submission("--run-dir", run_dir.path, "--output", tmp_path / "one")
 
-    assert refused.returncode == 3
-    assert "predictions.jsonl is missing" in refused.stderr
+    assert result.returncode == 3
+    assert "predictions.jsonl is missing" in result.stderr
     assert not list((tmp_path / "one").iterdir())
 
 
-def test_every_schema_can_be_printed() -> None:
+def test_schemas_are_listed_and_printed() -> None:
     assert run("schema").split() == sorted(TYPES)
     assert json.loads(run("schema", "run_manifest"))["title"] == "RunManifest"

@@ -1,4 +1,4 @@
-"""Evidence of a real training: packed, verified, and its first steps trained again to the same losses."""
+"""Packing, verifying and replaying the evidence of a real training run on both engines."""
 
 from pathlib import Path
 from typing import get_args
@@ -15,7 +15,7 @@ from tunix_rt.engines.types import EngineName
 workshop = workshop_fixture(*get_args(EngineName))
 
 
-def test_the_first_steps_of_a_bundle_can_be_trained_again(
+def test_replay_retrains_first_steps(
     workshop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TUNIX_RT_HOME", str(workshop.settings.home))

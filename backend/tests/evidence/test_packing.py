@@ -1,4 +1,4 @@
-"""Packing: a bundle is complete, or the missing files are listed."""
+"""Packing produces a complete bundle or names the missing files."""
 
 import json
 from pathlib import Path
@@ -27,7 +27,7 @@ def change_run_json(run_dir: RunDir, name: str, **values: object) -> None:
     add_run_files(run_dir, {name: changed})
 
 
-def test_file_names_of_a_bundle_are_stable(tmp_path: Path) -> None:
+def test_bundle_file_names_are_stable(tmp_path: Path) -> None:
     bundle = packed(tmp_path / "home", tmp_path / "bundle")
 
     names = {path.relative_to(bundle).as_posix() for path in bundle.rglob("*") if path.is_file()}
@@ -60,27 +60,27 @@ def test_figures_name_their_source(tmp_path: Path) -> None:
     }
 
 
-def test_a_missing_evaluation_is_named_with_its_command(tmp_path: Path) -> None:
+def test_missing_evaluation_suggests_command(tmp_path: Path) -> None:
     trained_run(tmp_path / "home")
 
-    with pytest.raises(DataError, match=r"predictions\.jsonl is missing") as refused:
+    with pytest.raises(DataError, match=r"predictions\.jsonl is missing") as caught:
         pack(tmp_path / "home")
 
-    assert "evaluation.json is missing" in refused.value.detail
-    assert refused.value.next_step == f"Evaluate it: tunix-rt eval {RUN} --eval-set eval_v2"
+    assert "evaluation.json is missing" in caught.value.detail
+    assert caught.value.next_step == f"Evaluate it: tunix-rt eval {RUN} --eval-set eval_v2"
     assert not any((tmp_path / "home" / "evidence").iterdir())
 
 
-def test_a_failed_run_is_no_evidence(tmp_path: Path) -> None:
+def test_failed_run_is_rejected(tmp_path: Path) -> None:
     trained_run(tmp_path / "home", fails=True)
 
-    with pytest.raises(DataError, match="the run run-1 is failed, which is not a success") as refused:
+    with pytest.raises(DataError, match="the run run-1 is failed, which is not a success") as caught:
         pack(tmp_path / "home")
 
-    assert refused.value.next_step == "Pack it as a failure report: add --failure-report"
+    assert caught.value.next_step == "Pack it as a failure report: add --failure-report"
 
 
-def test_a_failure_report_is_labelled(tmp_path: Path) -> None:
+def test_failure_report_is_labelled(tmp_path: Path) -> None:
     trained_run(tmp_path / "home", fails=True)
 
     bundle = pack(tmp_path / "home", is_failure_report=True)
@@ -93,7 +93,7 @@ def test_a_failure_report_is_labelled(tmp_path: Path) -> None:
     assert "<h1>Failure report: run-1</h1>" in page
 
 
-def test_a_killed_run_can_be_reported(tmp_path: Path) -> None:
+def test_killed_run_packs_as_failure(tmp_path: Path) -> None:
     run_dir = trained_run(tmp_path / "home")
     run_dir.manifest.unlink()
     with run_dir.metrics.open("ab") as file:
@@ -105,7 +105,7 @@ def test_a_killed_run_can_be_reported(tmp_path: Path) -> None:
     assert (bundle / "metrics.jsonl").read_bytes().endswith(b"}\n")
 
 
-def test_a_success_is_not_packed_as_failure(tmp_path: Path) -> None:
+def test_success_is_not_a_failure_report(tmp_path: Path) -> None:
     evaluated_run(tmp_path / "home")
 
     with pytest.raises(DataError, match="succeeded but is packed as a failure report"):
@@ -113,7 +113,7 @@ def test_a_success_is_not_packed_as_failure(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", [None, "TODO", "<fill in>", "n/a"])
-def test_nulls_and_placeholders_are_refused(tmp_path: Path, value: object) -> None:
+def test_nulls_and_placeholders_are_rejected(tmp_path: Path, value: object) -> None:
     run_dir = evaluated_run(tmp_path / "home")
     change_run_json(run_dir, "environment.json", platform=value)
 
@@ -121,7 +121,7 @@ def test_nulls_and_placeholders_are_refused(tmp_path: Path, value: object) -> No
         pack(tmp_path / "home")
 
 
-def test_changed_run_files_are_refused(tmp_path: Path) -> None:
+def test_changed_run_files_are_rejected(tmp_path: Path) -> None:
     run_dir = evaluated_run(tmp_path / "home")
     run_dir.metrics.write_bytes(run_dir.metrics.read_bytes().replace(b'"loss": 1.5', b'"loss": 0.5'))
 
@@ -137,7 +137,7 @@ def test_uncommitted_changes_need_code_diff(tmp_path: Path) -> None:
         pack(tmp_path / "home")
 
 
-def test_rows_can_be_left_out(tmp_path: Path) -> None:
+def test_dataset_rows_can_be_omitted(tmp_path: Path) -> None:
     bundle = packed(tmp_path / "home", tmp_path / "bundle", has_dataset=False)
 
     manifest = json.loads((bundle / "evidence.json").read_bytes())
@@ -156,14 +156,14 @@ def test_weights_can_be_included(tmp_path: Path) -> None:
     assert verify_evidence(bundle).passed
 
 
-def test_a_zip_leaves_no_staging_files(tmp_path: Path) -> None:
+def test_zip_leaves_no_staging_files(tmp_path: Path) -> None:
     path = packed(tmp_path / "home", tmp_path / "out" / "bundle", is_zip=True)
 
     assert [found.name for found in path.parent.iterdir()] == ["bundle.zip"]
     assert verify_evidence(path).passed
 
 
-def test_packing_again_replaces_only_the_bundle(tmp_path: Path) -> None:
+def test_repacking_replaces_only_bundles(tmp_path: Path) -> None:
     home, target = tmp_path / "home", tmp_path / "bundle"
     packed(home, target)
     pack(home, to=target)
@@ -174,7 +174,7 @@ def test_packing_again_replaces_only_the_bundle(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", ["other.zip", "home/runs/run-1/evidence.zip"])
-def test_a_zip_never_replaces_other_files(tmp_path: Path, place: str) -> None:
+def test_zip_never_replaces_other_files(tmp_path: Path, place: str) -> None:
     evaluated_run(tmp_path / "home")
     (tmp_path / "other.zip").write_text("unrelated")
 
@@ -184,13 +184,13 @@ def test_a_zip_never_replaces_other_files(tmp_path: Path, place: str) -> None:
     assert (tmp_path / "other.zip").read_text() == "unrelated"
 
 
-def test_a_running_run_is_not_packed(tmp_path: Path) -> None:
+def test_running_run_is_rejected(tmp_path: Path) -> None:
     run_dir = evaluated_run(tmp_path / "home")
 
     with run_dir.held(), pytest.raises(ConflictError, match="being written or packed"):
         pack(tmp_path / "home")
 
 
-def test_an_unknown_run_is_not_found(tmp_path: Path) -> None:
+def test_unknown_run_is_not_found(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match="no run 'run-1'"):
         pack(tmp_path / "home")

@@ -1,4 +1,4 @@
-"""Training the first steps again from the bundle and comparing the logged losses."""
+"""Replaying the first training steps of a bundle and comparing the logged losses."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from tunix_rt.evidence.verify import verify_evidence
 
 
 class Trainer:
-    """Trains with a given engine and records the jobs."""
+    """A trainer that uses a given engine and records its jobs."""
 
     def __init__(self, engine: WritingEngine) -> None:
         self.engine = engine
@@ -33,14 +33,14 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return packed(root / "home", root / "bundle", is_zip=True)
 
 
-def replayed(bundle: Path, trainer: Trainer, num_steps: int = 2) -> Check:
+def replay_check(bundle: Path, trainer: Trainer, num_steps: int = 2) -> Check:
     return verify_evidence(bundle, replay=Replay(num_steps, trainer, Silence())).checks[-1]
 
 
 def test_equal_losses_pass(bundle: Path) -> None:
     trainer = Trainer(WritingEngine())
 
-    check = replayed(bundle, trainer)
+    check = replay_check(bundle, trainer)
 
     assert check.status == "passed"
     assert check.detail.startswith("2 steps trained again, 2 of them logged and compared; largest difference")
@@ -48,28 +48,28 @@ def test_equal_losses_pass(bundle: Path) -> None:
     assert not trainer.jobs[0].run_dir.path.exists()
 
 
-def test_a_different_loss_is_named(bundle: Path) -> None:
-    check = replayed(bundle, Trainer(WritingEngine(losses=(LOSSES[0], 2.5, 1.0))))
+def test_different_loss_is_named(bundle: Path) -> None:
+    check = replay_check(bundle, Trainer(WritingEngine(losses=(LOSSES[0], 2.5, 1.0))))
 
     assert [problem.detail for problem in check.problems] == ["step 2 has loss 2.0; trained again 2.5"]
 
 
-def test_a_different_batch_is_named(bundle: Path) -> None:
-    check = replayed(bundle, Trainer(WritingEngine(seed=1)), num_steps=1)
+def test_different_batch_is_named(bundle: Path) -> None:
+    check = replay_check(bundle, Trainer(WritingEngine(seed=1)), num_steps=1)
 
     assert [problem.detail for problem in check.problems] == ["step 1 was trained on another batch"]
 
 
 def test_failed_training_fails_the_check(bundle: Path) -> None:
-    check = replayed(bundle, Trainer(WritingEngine(fails=True)), num_steps=9)
+    check = replay_check(bundle, Trainer(WritingEngine(fails=True)), num_steps=9)
 
     assert check.status == "failed"
     assert check.problems[0].detail == "The loss is no longer a number."
 
 
-def test_replay_needs_the_rows(tmp_path: Path) -> None:
+def test_replay_requires_dataset_rows(tmp_path: Path) -> None:
     bundle = packed(tmp_path / "home", tmp_path / "bundle", has_dataset=False)
 
-    check = replayed(bundle, Trainer(WritingEngine()))
+    check = replay_check(bundle, Trainer(WritingEngine()))
 
     assert check.problems[0].detail == "The bundle does not contain the rows: dataset/train.jsonl is missing."

@@ -1,4 +1,4 @@
-"""The published JSON Schemas match the types, and real bundles are valid against them."""
+"""The published JSON schemas match the types, and real bundles validate against them."""
 
 import json
 from pathlib import Path
@@ -14,25 +14,25 @@ SCHEMAS = Path(__file__).parents[3] / "docs" / "schemas"
 
 
 @pytest.mark.parametrize("name", sorted(TYPES))
-def test_the_published_schema_is_that_of_the_code(name: str, request: pytest.FixtureRequest) -> None:
+def test_published_schema_matches_types(name: str, request: pytest.FixtureRequest) -> None:
     path = SCHEMAS / f"{name}.schema.json"
     if request.config.getoption("--update-golden"):
         path.write_text(schema_text(name), encoding="utf-8")
     assert path.read_text(encoding="utf-8") == schema_text(name), f"{path.name} is stale: run make docs"
 
 
-def test_every_json_file_of_a_bundle_has_a_schema() -> None:
-    without = [
+def test_every_json_file_has_schema() -> None:
+    missing = [
         kind.pattern
         for kind in KINDS
         if kind.pattern.endswith((".json", ".jsonl")) and not kind.content_schema
     ]
 
-    assert without == []
+    assert missing == []
     assert {path.name.split(".")[0] for path in SCHEMAS.iterdir()} == TYPES.keys()
 
 
-def test_a_schema_takes_no_null_for_a_figure() -> None:
+def test_schemas_reject_null_figures() -> None:
     line = {
         "step": 1, "epoch": 1.0, "loss": None, "lr": 1.0, "grad_norm": 1.0, "tokens": 1, "trained_tokens": 1,
         "time": "2026-01-01T00:00:00Z",
@@ -43,7 +43,7 @@ def test_a_schema_takes_no_null_for_a_figure() -> None:
     assert not jsonschema_rs.is_valid(schema_of("metrics_line"), line | {"loss": 1.0, "mfu": None})
 
 
-def test_the_files_of_a_bundle_follow_the_published_schemas(tmp_path: Path) -> None:
+def test_bundle_files_match_schemas(tmp_path: Path) -> None:
     bundle = packed(tmp_path / "home", tmp_path / "bundle")
     checked = 0
     for path in bundle.rglob("*"):

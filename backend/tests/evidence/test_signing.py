@@ -19,7 +19,7 @@ from tunix_rt.evidence.verify import verify_evidence
 
 
 def make_keys(directory: Path, name: str) -> tuple[Path, Path]:
-    """A private key and its public one."""
+    """Write a private key and its public key."""
     key = ec.generate_private_key(ec.SECP256R1())
     private, public = directory / f"{name}.pem", directory / f"{name}.pub"
     private.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
@@ -35,44 +35,44 @@ def signed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def signature(bundle: Path, public_key: Path | None = None) -> Check:
+def signature_check(bundle: Path, public_key: Path | None = None) -> Check:
     verdict = verify_evidence(bundle, public_key=public_key)
     return next(check for check in verdict.checks if check.name == "signature")
 
 
-def test_the_signer_key_verifies(signed: Path) -> None:
-    assert signature(signed / "bundle", signed / "owner.pub").status == "passed"
-    assert signature(signed / "bundle").detail.startswith(
+def test_signer_key_verifies(signed: Path) -> None:
+    assert signature_check(signed / "bundle", signed / "owner.pub").status == "passed"
+    assert signature_check(signed / "bundle").detail.startswith(
         "by the key in the bundle, which anyone may have created"
     )
 
 
-def test_another_key_does_not_verify(signed: Path, tmp_path: Path) -> None:
+def test_other_key_does_not_verify(signed: Path, tmp_path: Path) -> None:
     _, stranger = make_keys(tmp_path, "stranger")
 
-    assert signature(signed / "bundle", stranger).status == "failed"
+    assert signature_check(signed / "bundle", stranger).status == "failed"
 
 
-def test_a_resealed_bundle_loses_its_signature(signed: Path, tmp_path: Path) -> None:
+def test_resealing_invalidates_signature(signed: Path, tmp_path: Path) -> None:
     bundle = Path(shutil.copytree(signed / "bundle", tmp_path / "bundle"))
     (bundle / "log.txt").write_text("nothing to see here\n")
     reseal(bundle)
 
-    assert signature(bundle).status == "failed"
-    assert signature(bundle, signed / "owner.pub").status == "failed"
+    assert signature_check(bundle).status == "failed"
+    assert signature_check(bundle, signed / "owner.pub").status == "failed"
 
 
-def test_a_missing_required_signature_fails(tmp_path: Path, signed: Path) -> None:
+def test_missing_required_signature_fails(tmp_path: Path, signed: Path) -> None:
     bundle = packed(tmp_path / "home", tmp_path / "bundle")
 
-    assert signature(bundle).status == "skipped"
-    assert signature(bundle, signed / "owner.pub").status == "failed"
+    assert signature_check(bundle).status == "skipped"
+    assert signature_check(bundle, signed / "owner.pub").status == "failed"
 
 
-def test_an_invalid_key_is_refused(tmp_path: Path) -> None:
+def test_invalid_key_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "key.pem").write_text("no key")
 
-    with pytest.raises(InvalidInputError, match="cannot be used") as refused:
+    with pytest.raises(InvalidInputError, match="cannot be used") as caught:
         packed(tmp_path / "home", tmp_path / "bundle", private_key=tmp_path / "key.pem")
 
-    assert "openssl ecparam" in refused.value.next_step
+    assert "openssl ecparam" in caught.value.next_step

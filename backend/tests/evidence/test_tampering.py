@@ -1,4 +1,4 @@
-"""Changed bytes are caught by hashes, consistent forgeries by contradictions."""
+"""Hashes catch changed bytes, and cross-checks between files catch resealed forgeries."""
 
 import json
 import shutil
@@ -26,7 +26,7 @@ def bundle(original: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(original, tmp_path / "bundle"))
 
 
-def failed(verdict: EvidenceVerdict) -> list[str]:
+def failed_checks(verdict: EvidenceVerdict) -> list[str]:
     return [check.name for check in verdict.checks if check.status == "failed"]
 
 
@@ -35,17 +35,17 @@ def test_any_flipped_byte_is_caught(bundle: Path) -> None:
     assert len(paths) > 20
     for path in paths:
         content = path.read_bytes()
-        for place in {len(content) * share // (NUM_OFFSETS - 1) for share in range(NUM_OFFSETS - 1)} | {
+        for offset in {len(content) * share // (NUM_OFFSETS - 1) for share in range(NUM_OFFSETS - 1)} | {
             len(content) - 1
         }:
-            flipped = bytes([content[place] ^ 0x01])
-            path.write_bytes(content[:place] + flipped + content[place + 1 :])
-            assert not verify_evidence(bundle).passed, f"{path.name}, byte {place}"
+            flipped = bytes([content[offset] ^ 0x01])
+            path.write_bytes(content[:offset] + flipped + content[offset + 1 :])
+            assert not verify_evidence(bundle).passed, f"{path.name}, byte {offset}"
         path.write_bytes(content)
     assert verify_evidence(bundle).passed
 
 
-def of_first_line(path: str, change: Callable[[Any], None]) -> Callable[[Path], None]:
+def edit_first_line(path: str, change: Callable[[Any], None]) -> Callable[[Path], None]:
     def forge(bundle: Path) -> None:
         first, *rest = (bundle / path).read_text(encoding="utf-8").splitlines()
         value = json.loads(first)
@@ -55,69 +55,69 @@ def of_first_line(path: str, change: Callable[[Any], None]) -> Callable[[Path], 
     return forge
 
 
-def better_verdicts(bundle: Path) -> None:
+def forge_verdicts(bundle: Path) -> None:
     path = bundle / "predictions.jsonl"
     path.write_text(path.read_text().replace('"verdict": "wrong"', '"verdict": "correct"'))
 
 
-def better_texts(bundle: Path) -> None:
+def forge_texts(bundle: Path) -> None:
     path = bundle / "predictions.jsonl"
     path.write_text(path.read_text().replace("<answer>18</answer>", "<answer>17</answer>"))
 
 
-def fewer_questions(bundle: Path) -> None:
+def drop_question(bundle: Path) -> None:
     path = bundle / "predictions.jsonl"
     path.write_text(path.read_text().splitlines()[0] + "\n")
 
 
-def another_device(bundle: Path) -> None:
+def forge_device(bundle: Path) -> None:
     path = bundle / "gpu_snapshot.txt"
     path.write_text(path.read_text().replace("cpu:0", "NVIDIA H200"))
 
 
-def fewer_rows(bundle: Path) -> None:
+def drop_row(bundle: Path) -> None:
     path = bundle / "dataset" / "train.jsonl"
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
 
 
 FORGERIES = {
-    "a verdict": (better_verdicts, "scores"),
-    "a text": (better_texts, "scores"),
-    "a missing answer": (fewer_questions, "scores"),
-    "a score": (
+    "verdict": (forge_verdicts, "scores"),
+    "completion text": (forge_texts, "scores"),
+    "missing answer": (drop_question, "scores"),
+    "score": (
         change_json("evaluation.json", lambda value: value["scores"].update(primary_score=1.0)),
         "scores",
     ),
-    "a final loss": (
+    "final loss": (
         change_json("run_manifest.json", lambda value: value["figures"].update(final_loss=0.1)),
         "figures",
     ),
-    "a figure of the summary": (
+    "summary figure": (
         change_json("eval_summary.json", lambda value: value["figures"]["final_loss"].update(value=0.1)),
         "figures",
     ),
-    "a loss of a step": (of_first_line("metrics.jsonl", lambda value: value.update(loss=9.0)), "figures"),
-    "the questions": (
-        of_first_line("evalset.jsonl", lambda value: value.update(expected_answer="19")),
+    "step loss": (edit_first_line("metrics.jsonl", lambda value: value.update(loss=9.0)), "figures"),
+    "expected answer": (
+        edit_first_line("evalset.jsonl", lambda value: value.update(expected_answer="19")),
         "run",
     ),
-    "the end of the run": (
+    "run status": (
         change_json("run_manifest.json", lambda value: value.update(status="cancelled")),
         "complete",
     ),
-    "the exit code": (change_json("run_manifest.json", lambda value: value.update(exit_code=3)), "run"),
-    "the device": (another_device, "run"),
-    "the rows": (fewer_rows, "dataset"),
-    "the dataset's hash": (
+    "exit code": (change_json("run_manifest.json", lambda value: value.update(exit_code=3)), "run"),
+    "device": (forge_device, "run"),
+    "dataset rows": (drop_row, "dataset"),
+    "dataset hash": (
         change_json("run_manifest.json", lambda value: value.update(dataset_hash="e" * 64)),
         "dataset",
     ),
-    "a null": (change_json("eval_summary.json", lambda value: value.update(eval_set=None)), "contents"),
-    "a figure without a source": (
+    "null": (change_json("eval_summary.json", lambda value: value.update(eval_set=None)), "contents"),
+    "figure without source": (
         change_json("eval_summary.json", lambda value: value["figures"]["final_loss"].pop("source")),
         "contents",
     ),
-    "an unknown key": (
+    "unknown key": (
         change_json("run_manifest.json", lambda value: value.update(notes="trust me")),
         "contents",
     ),
@@ -125,15 +125,15 @@ FORGERIES = {
 
 
 @pytest.mark.parametrize("forgery", FORGERIES)
-def test_a_resealed_forgery_is_caught(bundle: Path, forgery: str) -> None:
+def test_resealed_forgery_is_caught(bundle: Path, forgery: str) -> None:
     forge, caught_by = FORGERIES[forgery]
     forge(bundle)
     reseal(bundle)
 
     verdict = verify_evidence(bundle)
 
-    assert caught_by in failed(verdict), [check.to_json() for check in verdict.checks]
-    assert {"files", "manifest", "sums"}.isdisjoint(failed(verdict))
+    assert caught_by in failed_checks(verdict), [check.to_json() for check in verdict.checks]
+    assert {"files", "manifest", "sums"}.isdisjoint(failed_checks(verdict))
 
 
 def test_resealing_alone_is_valid(bundle: Path) -> None:
@@ -142,7 +142,7 @@ def test_resealing_alone_is_valid(bundle: Path) -> None:
     assert verify_evidence(bundle).passed
 
 
-def test_other_weights_are_caught(tmp_path: Path) -> None:
+def test_replaced_weights_are_caught(tmp_path: Path) -> None:
     bundle = packed(tmp_path / "home", tmp_path / "bundle", has_model=True)
     (bundle / "model" / "model.safetensors").write_bytes(b"better weights")
     reseal(bundle)
@@ -154,7 +154,7 @@ def test_other_weights_are_caught(tmp_path: Path) -> None:
     ]
 
 
-def test_nan_in_place_of_a_number_is_caught(bundle: Path) -> None:
+def test_nan_value_is_caught(bundle: Path) -> None:
     path = bundle / "plan.json"
     path.write_text(path.read_text().replace('"step_seconds": 1.0', '"step_seconds": NaN'))
     reseal(bundle)

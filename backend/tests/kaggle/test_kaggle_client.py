@@ -1,4 +1,4 @@
-"""Push and pull with Kaggle's own client, over HTTP, against a local stand-in of its API: not Kaggle."""
+"""Push and pull with Kaggle's own client, over HTTP, against a local stand-in for the Kaggle API."""
 
 import json
 import sys
@@ -26,7 +26,7 @@ def stand_in() -> Iterator[KaggleStandIn]:
 
 @pytest.fixture
 def kaggle(stand_in: KaggleStandIn, tmp_path: Path) -> Kaggle:
-    """`tunix-rt kaggle …` in a child that takes the stand-in for Kaggle."""
+    """Run `tunix-rt kaggle …` in a subprocess that connects to the stand-in."""
 
     def run(*arguments: str | Path, is_logged_in: bool = True) -> "CompletedProcess[str]":
         return run_program("kaggle", *arguments, **stand_in.environ(tmp_path, is_logged_in=is_logged_in))
@@ -41,9 +41,7 @@ def notebook(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_pushed_notebook_asks_for_its_accelerator_and_stays_private(
-    kaggle: Kaggle, stand_in: KaggleStandIn, notebook: Path
-) -> None:
+def test_push_requests_private_tpu_kernel(kaggle: Kaggle, stand_in: KaggleStandIn, notebook: Path) -> None:
     done = kaggle("push", notebook, "--to", "me/my-training", "--dataset", "me/my-wheels", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == {
@@ -58,37 +56,31 @@ def test_a_pushed_notebook_asks_for_its_accelerator_and_stays_private(
     assert len(json.loads(sent["text"])["cells"]) == len(json.loads(notebook.read_bytes())["cells"])
 
 
-def test_a_notebook_that_kaggle_does_not_take_says_why(
-    kaggle: Kaggle, stand_in: KaggleStandIn, notebook: Path
-) -> None:
+def test_rejected_push_reports_reason(kaggle: Kaggle, stand_in: KaggleStandIn, notebook: Path) -> None:
     stand_in.push_error = "Maximum weekly TPU quota of 20 hours reached."
     done = kaggle("push", notebook, "--to", "me/my-training")
     assert done.returncode == 1
     assert "quota of 20 hours reached" in done.stderr
 
 
-def test_without_credentials_it_is_said_where_they_go(kaggle: Kaggle, notebook: Path) -> None:
+def test_missing_credentials_explain_the_setup(kaggle: Kaggle, notebook: Path) -> None:
     done = kaggle("push", notebook, "--to", "me/my-training", is_logged_in=False)
     assert done.returncode == 2
     assert "no credentials" in done.stderr
     assert "KAGGLE_API_TOKEN" in done.stderr
 
 
-def test_a_finished_notebook_is_pulled_with_its_evidence(
-    kaggle: Kaggle, stand_in: KaggleStandIn, tmp_path: Path
-) -> None:
-    stand_in.files = {"evidence/evidence.json": "{}", "runs/full/log.txt": "said"}
-    stand_in.log = "everything that it printed"
+def test_pull_fetches_evidence_and_log(kaggle: Kaggle, stand_in: KaggleStandIn, tmp_path: Path) -> None:
+    stand_in.files = {"evidence/evidence.json": "{}", "runs/full/log.txt": "step 1"}
+    stand_in.log = "full output"
     done = kaggle("pull", "me/my-training", "--to", tmp_path / "back", "--wait")
     assert done.returncode == 0, done.stderr
     assert f"evidence verify {tmp_path / 'back' / 'evidence'}" in done.stdout.replace("\n", "")
-    assert (tmp_path / "back" / "runs" / "full" / "log.txt").read_text() == "said"
-    assert (tmp_path / "back" / "my-training.log").read_text() == "everything that it printed"
+    assert (tmp_path / "back" / "runs" / "full" / "log.txt").read_text() == "step 1"
+    assert (tmp_path / "back" / "my-training.log").read_text() == "full output"
 
 
-def test_a_failed_notebook_is_pulled_and_explained(
-    kaggle: Kaggle, stand_in: KaggleStandIn, tmp_path: Path
-) -> None:
+def test_pull_explains_a_failed_notebook(kaggle: Kaggle, stand_in: KaggleStandIn, tmp_path: Path) -> None:
     stand_in.statuses = ["ERROR"]
     stand_in.log = '[{"stream_name":"stderr","data":"error: The loss is not finite.\\nnext:  Lower it.\\n"}]'
     done = kaggle("pull", "me/my-training", "--to", tmp_path / "back")
@@ -97,19 +89,17 @@ def test_a_failed_notebook_is_pulled_and_explained(
     assert (tmp_path / "back" / "my-training.log").is_file()
 
 
-def test_a_session_out_of_time_says_how_to_continue(
+def test_out_of_time_session_suggests_continue(
     kaggle: Kaggle, stand_in: KaggleStandIn, tmp_path: Path
 ) -> None:
     stand_in.statuses = ["ERROR"]
-    stand_in.log = f"{OUT_OF_TIME_TEXT}; the same command with --resume goes on from there"
+    stand_in.log = f"{OUT_OF_TIME_TEXT}; run the same command with --resume to continue"
     done = kaggle("pull", "me/my-training", "--to", tmp_path / "back")
     assert done.returncode == 1
     assert "--continue me/my-training" in done.stderr
 
 
-def test_a_notebook_that_still_runs_is_not_fetched(
-    kaggle: Kaggle, stand_in: KaggleStandIn, tmp_path: Path
-) -> None:
+def test_running_notebook_is_not_fetched(kaggle: Kaggle, stand_in: KaggleStandIn, tmp_path: Path) -> None:
     stand_in.statuses = ["RUNNING"]
     done = kaggle("pull", "me/my-training", "--to", tmp_path / "back")
     assert done.returncode == 1
@@ -117,20 +107,20 @@ def test_a_notebook_that_still_runs_is_not_fetched(
     assert not (tmp_path / "back").exists()
 
 
-def test_an_unknown_slug_differs_from_a_failure(kaggle: Kaggle) -> None:
+def test_unknown_notebook_exits_2(kaggle: Kaggle) -> None:
     done = kaggle("pull", "me/my-other-one")
     assert done.returncode == 2
     assert "no notebook me/my-other-one" in done.stderr
 
 
 @pytest.mark.parametrize("address", ["training", "me/My Training", "me/abc", "../me/training"])
-def test_an_address_that_cannot_be_one_is_refused_unasked(notebook: Path, address: str) -> None:
+def test_invalid_address_is_refused(notebook: Path, address: str) -> None:
     with pytest.raises(InvalidInputError, match="not the address"):
         push_kernel(notebook, address)
 
 
 @pytest.mark.parametrize("text", [None, "{}", "not JSON"])
-def test_a_foreign_notebook_is_refused_without_a_request(tmp_path: Path, text: str | None) -> None:
+def test_foreign_notebook_is_refused(tmp_path: Path, text: str | None) -> None:
     file = tmp_path / "other.ipynb"
     if text is not None:
         file.write_text(text)
@@ -138,7 +128,7 @@ def test_a_foreign_notebook_is_refused_without_a_request(tmp_path: Path, text: s
         push_kernel(file, "me/my-training")
 
 
-def test_without_the_client_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, notebook: Path) -> None:
+def test_missing_client_names_the_extra(monkeypatch: pytest.MonkeyPatch, notebook: Path) -> None:
     monkeypatch.setitem(sys.modules, "kaggle.api.kaggle_api_extended", None)
     monkeypatch.setitem(sys.modules, "kaggle", None)
     with pytest.raises(MissingExtraError, match=r"tunix-rt\[kaggle\]"):

@@ -1,4 +1,4 @@
-"""A recipe as a notebook: one command a cell, from one source, the committed one included."""
+"""Notebooks generated from recipes, one command per cell."""
 
 import json
 from pathlib import Path
@@ -18,21 +18,19 @@ def notebook(tmp_path: Path) -> str:
     return written_notebook(tmp_path, model="kaggle:google/gemma/transformers/2b").text
 
 
-def test_the_committed_notebook_is_what_the_command_writes(
-    notebook: str, request: pytest.FixtureRequest
-) -> None:
+def test_committed_notebook_is_fresh(notebook: str, request: pytest.FixtureRequest) -> None:
     if request.config.getoption("--update-golden"):
         COMMITTED.write_text(notebook, encoding="utf-8")
     assert COMMITTED.read_text(encoding="utf-8") == notebook, "stale: run make docs"
 
 
-def test_a_notebook_is_valid_and_has_no_outputs(notebook: str) -> None:
+def test_notebook_is_valid_without_outputs(notebook: str) -> None:
     nbformat.validate(nbformat.reads(notebook, as_version=4))
     code = [cell for cell in json.loads(notebook)["cells"] if cell["cell_type"] == "code"]
     assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in code)
 
 
-def test_every_cell_is_one_command_whose_failure_stops_the_notebook(notebook: str) -> None:
+def test_each_cell_runs_one_command(notebook: str) -> None:
     install, recipe, *stages = code_cells(notebook)
     assert install == "%%bash\npip install --quiet 'tunix-rt[tpu-plan,kaggle]==0.1.0'"
     assert recipe.startswith("%%writefile submission_tpu.yaml\n")
@@ -51,48 +49,50 @@ def test_every_cell_is_one_command_whose_failure_stops_the_notebook(notebook: st
     ]
 
 
-def test_a_session_sets_a_resumable_time_limit(notebook: str) -> None:
+def test_training_has_resumable_time_limit(notebook: str) -> None:
     training = next(cell for cell in code_cells(notebook) if "runs/full" in cell)
     assert "--resume" in training
     assert "--stop-after 8h15m" in training
 
 
-def test_a_shorter_session_stops_earlier_and_spaces_checkpoints(tmp_path: Path) -> None:
+def test_short_session_stops_earlier(tmp_path: Path) -> None:
     changes = ("training.batch_size=8", "training.num_epochs=4000", "output.save_every_steps=null")
-    made = written_notebook(tmp_path, "lora_gemma_2b", hours=3.0, sets=changes)
-    training = next(cell for cell in code_cells(made.text) if "runs/full" in cell)
+    generated = written_notebook(tmp_path, "lora_gemma_2b", hours=3.0, sets=changes)
+    training = next(cell for cell in code_cells(generated.text) if "runs/full" in cell)
     assert "--stop-after 2h15m" in training
-    assert f"--set output.save_every_steps={made.session.save_every_steps}" in training
+    assert f"--set output.save_every_steps={generated.session.save_every_steps}" in training
     assert "/kaggle/working/runs/full" in training
-    assert f"--sessions {made.session.num_sessions}" in made.text
+    assert f"--sessions {generated.session.num_sessions}" in generated.text
 
 
-def test_a_later_session_fetches_what_the_one_before_left(tmp_path: Path) -> None:
-    made = written_notebook(
+def test_continued_session_copies_previous_runs(tmp_path: Path) -> None:
+    generated = written_notebook(
         tmp_path, "lora_gemma_2b", sets=("training.batch_size=8",), continues_from="me/my-training"
     )
-    assert "%%bash\ncp --recursive /kaggle/input/my-training/runs /kaggle/working" in code_cells(made.text)
-    assert json.loads(made.text)["metadata"]["tunix_rt"]["kernel_sources"] == ["me/my-training"]
+    assert "%%bash\ncp --recursive /kaggle/input/my-training/runs /kaggle/working" in code_cells(
+        generated.text
+    )
+    assert json.loads(generated.text)["metadata"]["tunix_rt"]["kernel_sources"] == ["me/my-training"]
 
 
-def test_own_rows_become_the_recipes_dataset(tmp_path: Path) -> None:
+def test_data_file_becomes_the_dataset(tmp_path: Path) -> None:
     build(tmp_path, sums(8), dataset_name="mine", dataset_version="v2")
     changes = ("data.dataset=mine-v2", "eval.every_steps=null")
     with pytest.raises(InvalidInputError, match="mine-v2 is only on this machine"):
         written_notebook(tmp_path, sets=changes)
-    made = written_notebook(tmp_path, sets=changes, data_file="/kaggle/input/mine/rows.jsonl")
+    generated = written_notebook(tmp_path, sets=changes, data_file="/kaggle/input/mine/rows.jsonl")
     ingest = "%%bash\ntunix-rt data ingest /kaggle/input/mine/rows.jsonl --name mine --version v2"
-    assert ingest in code_cells(made.text)
+    assert ingest in code_cells(generated.text)
 
 
-def test_no_notebook_is_written_for_what_does_not_fit(tmp_path: Path) -> None:
+def test_oversized_recipe_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DoesNotFitError, match="GiB") as refusal:
         written_notebook(tmp_path, "seed_m38_tpu")
     assert "--set" in refusal.value.next_step
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"target": "h200"}, "no 'h200'"),
         ({"hours": 0.0}, "longer than 0 hours"),
@@ -100,6 +100,6 @@ def test_no_notebook_is_written_for_what_does_not_fit(tmp_path: Path) -> None:
         ({"sets": ("data.dataset=null",)}, "names no dataset"),
     ],
 )
-def test_what_kaggle_cannot_do_is_refused(tmp_path: Path, changes: dict[str, object], said: str) -> None:
-    with pytest.raises(InvalidInputError, match=said):
+def test_invalid_arguments_are_refused(tmp_path: Path, changes: dict[str, object], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
         written_notebook(tmp_path, **changes)

@@ -1,4 +1,4 @@
-"""A session's hours become the time of a training, the spacing of its checkpoints and a place for them."""
+"""Session planning: training time, checkpoint spacing and checkpoint directory."""
 
 from pathlib import PurePosixPath
 
@@ -35,41 +35,41 @@ def make_plan(*, step_seconds: float = 1.0, num_steps: int = 100, weights: int =
 
 
 @pytest.mark.parametrize(("hours", "minutes"), [(9, 8 * 60 + 15), (3, 2 * 60 + 15), (0.2, 9)])
-def test_a_session_keeps_time_before_and_after_the_training(hours: float, minutes: float) -> None:
+def test_training_time_leaves_a_margin(hours: float, minutes: float) -> None:
     assert training_seconds(hours * HOUR) == minutes * 60
 
 
-def test_a_long_training_is_split_into_sessions() -> None:
+def test_long_training_spans_sessions() -> None:
     plan = make_plan(step_seconds=10.0, num_steps=6000, weights=1000, state=1000)
     session = plan_session(make_recipe(), plan, 9 * HOUR)
     assert (session.num_sessions, session.save_every_steps) == (3, 90)
     assert session.directory == PurePosixPath("/kaggle/working")
 
 
-@pytest.mark.parametrize(("own", "spacing"), [(50, None), (200, 90), (None, 90)])
-def test_a_recipe_that_saves_more_often_is_left_alone(own: int | None, spacing: int | None) -> None:
-    recipe = make_recipe(**{"output.save_every_steps": own})
+@pytest.mark.parametrize(("recipe_spacing", "spacing"), [(50, None), (200, 90), (None, 90)])
+def test_more_frequent_saves_are_kept(recipe_spacing: int | None, spacing: int | None) -> None:
+    recipe = make_recipe(**{"output.save_every_steps": recipe_spacing})
     plan = make_plan(step_seconds=10.0, num_steps=1000, weights=1000, state=1000)
     assert plan_session(recipe, plan, 9 * HOUR).save_every_steps == spacing
 
 
-def test_a_short_training_saves_as_the_recipe_says() -> None:
+def test_short_training_keeps_its_spacing() -> None:
     assert plan_session(make_recipe(), make_plan(num_steps=100), 9 * HOUR).save_every_steps is None
 
 
-def test_large_checkpoints_go_to_the_temporary_disk() -> None:
+def test_large_checkpoints_use_temporary_disk() -> None:
     session = plan_session(make_recipe(), make_plan(weights=4 * GB, state=GB), 9 * HOUR)
     assert session.checkpoint_bytes == 10 * GB  # two shards of 5 GB; the data axis holds copies
     assert session.directory == PurePosixPath("/kaggle/temp")
 
 
-def test_several_sessions_need_checkpoints_that_are_kept() -> None:
+def test_multiple_sessions_need_persistent_checkpoints() -> None:
     plan = make_plan(step_seconds=1000.0, num_steps=1000, weights=4 * GB)
     with pytest.raises(InvalidInputError, match="34 sessions"):
         plan_session(make_recipe(), plan, 9 * HOUR)
 
 
-def test_adapters_alone_are_in_a_checkpoint_of_lora() -> None:
+def test_lora_checkpoint_holds_only_adapters() -> None:
     plan = make_plan(weights=5 * GB, state=2000)
     session = plan_session(make_recipe(**{"training.mode": "lora"}), plan, 9 * HOUR)
     assert session.checkpoint_bytes == 6000

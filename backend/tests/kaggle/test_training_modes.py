@@ -1,4 +1,4 @@
-"""docs/training-modes.md has the figures of the compilers, for the recipes as they are."""
+"""docs/training-modes.md shows the compilers' figures for the current recipes."""
 
 import re
 from pathlib import Path
@@ -22,13 +22,13 @@ def test_machine_tables_match_compiler_and_planner(request: pytest.FixtureReques
     assert PAGE.read_text(encoding="utf-8") == text, "stale: run make docs"
 
 
-def test_compiler_memory_verdicts_of_seeds_and_submission() -> None:
-    known = compiled_recipes()
-    assert not known["seed_m38_tpu"]["v5e-8"]["compiled"]["fits"]
-    assert known["submission_tpu"]["v5e-8"]["compiled"]["fits"]
+def test_compiler_memory_verdicts() -> None:
+    compiled = compiled_recipes()
+    assert not compiled["seed_m38_tpu"]["v5e-8"]["compiled"]["fits"]
+    assert compiled["submission_tpu"]["v5e-8"]["compiled"]["fits"]
 
 
-def test_every_compiled_recipe_is_a_shipped_one_as_it_is() -> None:
+def test_compiled_recipes_match_shipped_ones() -> None:
     for name, cases in compiled_recipes().items():
         assert name in shipped_recipe_names()
         assert set(cases) <= set(CHIPS)

@@ -1,4 +1,4 @@
-"""The registry over HTTP."""
+"""The model registry over HTTP."""
 
 import io
 import zipfile
@@ -23,14 +23,14 @@ def settings(sqlite_template: Path, tmp_path: Path) -> Settings:
     return sqlite_home(sqlite_template, tmp_path / "home")
 
 
-def created(client: TestClient, **values: Any) -> dict[str, Any]:
+def create_model(client: TestClient, **values: Any) -> dict[str, Any]:
     answer = client.post(MODELS, json={"name": "demo", **values})
     assert answer.status_code == 201, answer.text
     model: dict[str, Any] = answer.json()
     return model
 
 
-def promoted(
+def promote_run(
     client: TestClient, run_id: str = "first", *, status: int = 201, **values: Any
 ) -> dict[str, Any]:
     answer = client.post(f"{MODELS}/demo/versions/promote", json={"source_run_id": run_id, **values})
@@ -39,8 +39,8 @@ def promoted(
     return version
 
 
-def test_a_model_is_created_once_and_found_by_name_and_id(client: TestClient) -> None:
-    model = created(client, description="sums", task_type="text-generation")
+def test_model_is_created_once(client: TestClient) -> None:
+    model = create_model(client, description="sums", task_type="text-generation")
     error_of(client.post(MODELS, json={"name": "demo"}), 409)
     for key in ("demo", model["id"]):
         assert client.get(f"{MODELS}/{key}").json() == {**model, "versions": []}
@@ -48,18 +48,18 @@ def test_a_model_is_created_once_and_found_by_name_and_id(client: TestClient) ->
     error_of(client.get(f"{MODELS}/{uuid4()}"), 404)
 
 
-def test_invalid_names_are_refused(client: TestClient) -> None:
+def test_invalid_names_are_rejected(client: TestClient) -> None:
     for name in ("", "a b", "../x", "versions", str(uuid4()), "a\x00b"):
         error_of(client.post(MODELS, json={"name": name}), 422)
     error_of(client.get(f"{MODELS}/a%00b"), 422)
 
 
-def test_a_run_is_promoted_and_the_detail_lists_it(client: TestClient, store: Home) -> None:
-    created(client)
+def test_promoting_run_creates_version(client: TestClient, store: Home) -> None:
+    create_model(client)
     succeeded_run(store)
-    version = promoted(client, version_label="v1.0", description="good", tags={"team": "a"})
+    version = promote_run(client, version_label="v1.0", description="good", tags={"team": "a"})
     assert (version["version"], version["label"], version["notes"]) == (1, "v1.0", "good")
-    assert promoted(client, status=200) == version
+    assert promote_run(client, status=200) == version
     detail = client.get(f"{MODELS}/demo").json()
     assert (detail["latest_version"], detail["versions"]) == (1, [version])
     shown = client.get(f"{MODELS}/versions/{version['id']}").json()
@@ -67,10 +67,10 @@ def test_a_run_is_promoted_and_the_detail_lists_it(client: TestClient, store: Ho
     assert shown["lineage"]["dataset"] == "demo-v1"
 
 
-def test_invalid_promotions_are_refused(client: TestClient, store: Home) -> None:
+def test_invalid_promotions_are_rejected(client: TestClient, store: Home) -> None:
     promote = f"{MODELS}/demo/versions/promote"
     error_of(client.post(promote, json={"source_run_id": "first"}), 404)
-    created(client)
+    create_model(client)
     error_of(client.post(promote, json={"source_run_id": "gone"}), 404)
     error_of(client.post(promote, json={"source_run_id": "../../etc"}), 422)
     succeeded_run(store, status="failed", exit_code=1)
@@ -80,7 +80,7 @@ def test_invalid_promotions_are_refused(client: TestClient, store: Home) -> None
     )
 
 
-def test_an_alias_is_put_moved_and_deleted(client: TestClient, store: Home) -> None:
+def test_alias_set_move_delete(client: TestClient, store: Home) -> None:
     registered(store)
     registered(store, run_id="second")
     alias = f"{MODELS}/demo/aliases/champion"
@@ -93,7 +93,7 @@ def test_an_alias_is_put_moved_and_deleted(client: TestClient, store: Home) -> N
     error_of(client.delete(alias), 404)
 
 
-def test_notes_and_tags_are_set_and_removed(client: TestClient, store: Home) -> None:
+def test_notes_and_tags_are_editable(client: TestClient, store: Home) -> None:
     version = f"{MODELS}/versions/{registered(store).id}"
     assert client.put(f"{version}/notes", json={"notes": "reviewed"}).json()["notes"] == "reviewed"
     assert client.put(f"{version}/tags/team", json={"value": "a"}).json()["tags"] == {"team": "a"}
@@ -102,7 +102,7 @@ def test_notes_and_tags_are_set_and_removed(client: TestClient, store: Home) -> 
     error_of(client.delete(f"{version}/tags/team"), 404)
 
 
-def test_an_aliased_version_is_not_deleted(client: TestClient, store: Home) -> None:
+def test_aliased_version_cannot_be_deleted(client: TestClient, store: Home) -> None:
     version = f"{MODELS}/versions/{registered(store).id}"
     client.put(f"{MODELS}/demo/aliases/champion", json={"version": 1})
     assert "unalias demo@champion" in error_of(client.delete(version), 409)["next_step"]
@@ -113,7 +113,7 @@ def test_an_aliased_version_is_not_deleted(client: TestClient, store: Home) -> N
     assert client.delete(f"{MODELS}/demo").status_code == 204
 
 
-def test_a_download_contains_files_and_card(client: TestClient, store: Home) -> None:
+def test_download_contains_files_and_card(client: TestClient, store: Home) -> None:
     version = registered(store)
     answer = client.get(f"{MODELS}/versions/{version.id}/download")
     assert answer.headers["content-disposition"] == 'attachment; filename="demo-1.zip"'

@@ -34,7 +34,7 @@ def run_json(*arguments: str) -> Any:
     return json.loads(run(*arguments, "--json"))
 
 
-def test_the_life_of_a_version(home: Home, tmp_path: Path) -> None:
+def test_version_lifecycle_from_register_to_gc(home: Home, tmp_path: Path) -> None:
     assert "models register NAME --run RUN" in run("list")
     made = run_json(
         "register", "demo", "--run", "first", "--alias", "champion", "--tag", "team=a", "--label", "v1.0"
@@ -64,7 +64,7 @@ def test_the_life_of_a_version(home: Home, tmp_path: Path) -> None:
     assert run_json("gc")["num_files"] == 2
 
 
-def test_tags_and_notes_are_written_and_taken_off(home: Home) -> None:
+def test_tags_and_notes_are_editable(home: Home) -> None:
     run("register", "demo", "--run", "first")
     assert run("tag", "demo", "team=a", "stage=test").strip() == "demo:1: stage=test, team=a"
     assert run_json("tag", "demo:1", "--remove", "team")["tags"] == {"stage": "test"}
@@ -72,7 +72,7 @@ def test_tags_and_notes_are_written_and_taken_off(home: Home) -> None:
     assert "good at sums" in run("show", "demo:1")
 
 
-def test_verify_says_which_file_is_damaged(home: Home) -> None:
+def test_verify_names_damaged_file(home: Home) -> None:
     run("register", "demo", "--run", "first")
     assert "intact" in run("verify")
     for blob in home.settings.models_dir.glob("blobs/*/*"):
@@ -91,12 +91,12 @@ def test_verify_says_which_file_is_damaged(home: Home) -> None:
         ["demo", "--run", "first", "--label", "7"],
     ],
 )
-def test_contradictory_registrations_are_refused(home: Home, arguments: list[str]) -> None:
+def test_contradictory_registrations_are_rejected(home: Home, arguments: list[str]) -> None:
     with pytest.raises(InvalidInputError):
         run("register", *arguments)
 
 
-def test_an_export_never_overwrites(home: Home, tmp_path: Path) -> None:
+def test_invalid_exports_are_rejected(home: Home, tmp_path: Path) -> None:
     run("register", "demo", "--directory", str(plain_model(tmp_path / "elsewhere")))
     with pytest.raises(ConflictError, match="already exists"):
         run("export", "demo", "--as", "zip", "--output", str(tmp_path))

@@ -1,4 +1,4 @@
-"""Finding the model that an evaluation names, with its template and its hash."""
+"""Resolving the model of an evaluation, with its template and weights hash."""
 
 from pathlib import Path
 
@@ -16,17 +16,18 @@ def settings(tmp_path: Path) -> Settings:
     return Settings(home=tmp_path / "home")
 
 
-def test_a_run_is_found_by_id_directory_or_its_model(settings: Settings) -> None:
+def test_run_is_found_by_id_or_path(settings: Settings) -> None:
     run_dir = finished_run(settings.runs_dir / "first")
     for name in ("first", str(run_dir.path), str(run_dir.model)):
         found = find_model(settings, name)
-        assert found.run_dir == run_dir
+        assert found.run_dir is not None
+        assert found.run_dir.path == run_dir.path
         assert found.section.name == str(run_dir.model)
         assert found.section.weights == "pretrained"
         assert found.markup == "think"
 
 
-def test_a_run_records_its_lineage(settings: Settings) -> None:
+def test_run_model_records_lineage(settings: Settings) -> None:
     finished_run(settings.runs_dir / "first")
     model = find_model(settings, "first").model
     assert (model.name, model.origin, model.run_id) == ("first", "run", "first")
@@ -35,7 +36,7 @@ def test_a_run_records_its_lineage(settings: Settings) -> None:
     assert not model.is_adapter
 
 
-def test_the_adapter_of_a_run_uses_its_base(settings: Settings) -> None:
+def test_run_adapter_uses_its_base(settings: Settings) -> None:
     run_dir = finished_run(settings.runs_dir / "first", is_adapter=True)
     found = find_model(settings, "first")
     assert (found.section.name, found.section.weights, found.seed) == ("tiny-llama", "random", 5)
@@ -44,7 +45,7 @@ def test_the_adapter_of_a_run_uses_its_base(settings: Settings) -> None:
     assert found.model.is_adapter
 
 
-def test_an_adapter_on_random_weights_needs_its_engine(settings: Settings) -> None:
+def test_random_base_requires_training_engine(settings: Settings) -> None:
     finished_run(settings.runs_dir / "random", is_adapter=True, engine="torch")
     found = find_model(settings, "random")
     found.require_engine("torch")
@@ -52,31 +53,31 @@ def test_an_adapter_on_random_weights_needs_its_engine(settings: Settings) -> No
         found.require_engine("jax")
 
 
-def test_trained_weights_are_the_same_for_every_engine(settings: Settings) -> None:
+def test_full_weights_load_in_any_engine(settings: Settings) -> None:
     finished_run(settings.runs_dir / "whole", engine="torch")
     find_model(settings, "whole").require_engine("jax")
 
 
 @pytest.mark.parametrize("status", ["failed", "cancelled"])
-def test_an_unsuccessful_run_is_refused(settings: Settings, status: str) -> None:
+def test_unsuccessful_run_is_rejected(settings: Settings, status: str) -> None:
     finished_run(settings.runs_dir / "first", status=status)
     with pytest.raises(ConflictError, match=rf"has no model to evaluate: {status}.*--resume"):
         find_model(settings, "first")
 
 
-def test_a_run_that_is_not_finished_is_refused(settings: Settings) -> None:
+def test_unfinished_run_is_rejected(settings: Settings) -> None:
     finished_run(settings.runs_dir / "first").manifest.unlink()
     with pytest.raises(ConflictError, match="is not finished"):
         find_model(settings, "first")
 
 
-def test_random_weights_contradict_a_run(settings: Settings) -> None:
+def test_random_weights_contradict_run(settings: Settings) -> None:
     finished_run(settings.runs_dir / "first")
     with pytest.raises(InvalidInputError, match="contradicts"):
         find_model(settings, "first", weights="random")
 
 
-def test_an_adapter_directory_brings_its_base(settings: Settings, tmp_path: Path) -> None:
+def test_adapter_directory_resolves_its_base(settings: Settings, tmp_path: Path) -> None:
     adapter = tmp_path / "adapter"
     adapter.mkdir()
     (adapter / "adapter_config.json").write_text(
@@ -93,13 +94,13 @@ def test_an_adapter_directory_brings_its_base(settings: Settings, tmp_path: Path
 
 
 @pytest.mark.parametrize("config", ["{}", "[]", "not json"])
-def test_an_adapter_without_a_base_is_refused(settings: Settings, tmp_path: Path, config: str) -> None:
+def test_adapter_without_base_is_rejected(settings: Settings, tmp_path: Path, config: str) -> None:
     (tmp_path / "adapter_config.json").write_text(config)
     with pytest.raises(DataError, match=r"adapter_config\.json"):
         find_model(settings, str(tmp_path))
 
 
-def test_a_built_in_model_needs_random_weights(settings: Settings) -> None:
+def test_builtin_model_requires_random_weights(settings: Settings) -> None:
     with pytest.raises(InvalidInputError, match="--weights random"):
         find_model(settings, "tiny-llama")
     found = find_model(settings, "tiny-llama", weights="random", seed=3)
@@ -107,12 +108,12 @@ def test_a_built_in_model_needs_random_weights(settings: Settings) -> None:
     assert found.identify(found.source(), lambda _: None).weights_hash is None
 
 
-def test_hub_and_kaggle_models_are_told_apart(settings: Settings) -> None:
+def test_origin_distinguishes_hub_and_kaggle(settings: Settings) -> None:
     assert find_model(settings, "owner/name").model.origin == "hub"
     assert find_model(settings, "kaggle:a/b/transformers/c").model.origin == "kaggle"
 
 
-def test_an_unknown_name_gets_the_nearest_run_or_model(settings: Settings) -> None:
+def test_unknown_name_suggests_nearest_run(settings: Settings) -> None:
     finished_run(settings.runs_dir / "first-try")
     with pytest.raises(NotFoundError, match="Did you mean 'first-try'"):
         find_model(settings, "first-tri")
@@ -120,14 +121,15 @@ def test_an_unknown_name_gets_the_nearest_run_or_model(settings: Settings) -> No
         find_model(settings, "base")
 
 
-def test_the_hash_of_weights_follows_every_byte_and_says_how_far_it_is(tmp_path: Path) -> None:
+def test_weights_hash_covers_every_byte(tmp_path: Path) -> None:
+    """Progress rises to 1, and the role of a directory changes the hash."""
     (tmp_path / "model.safetensors").write_bytes(b"x" * 5_000_000)
-    shares: list[float] = []
-    first = weights_hash({"model": tmp_path}, shares.append)
-    assert shares == sorted(shares)
-    assert shares[-1] == 1.0
-    assert weights_hash({"model": tmp_path}, shares.append) == first
-    assert weights_hash({"adapter": tmp_path}, shares.append) != first
+    progress: list[float] = []
+    first = weights_hash({"model": tmp_path}, progress.append)
+    assert progress == sorted(progress)
+    assert progress[-1] == 1.0
+    assert weights_hash({"model": tmp_path}, progress.append) == first
+    assert weights_hash({"adapter": tmp_path}, progress.append) != first
     (tmp_path / "model.safetensors").write_bytes(b"x" * 4_999_999 + b"y")
-    assert weights_hash({"model": tmp_path}, shares.append) != first
-    assert weights_hash({"model": tmp_path / "nothing"}, shares.append) is None
+    assert weights_hash({"model": tmp_path}, progress.append) != first
+    assert weights_hash({"model": tmp_path / "nothing"}, progress.append) is None

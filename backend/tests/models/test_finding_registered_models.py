@@ -1,4 +1,4 @@
-"""Registered models can be used wherever a model or its evaluation is named."""
+"""Resolving registered models and their evaluations by reference."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def settings(sqlite_template: Path, tmp_path: Path) -> Settings:
     return sqlite_home(sqlite_template, tmp_path / "home")
 
 
-def test_a_registered_model_is_found_by_every_name_that_it_has(store: Home) -> None:
+def test_version_is_found_by_any_reference(store: Home) -> None:
     version = registered(store)
     ModelRepository(store.database).set_alias(parse_reference("demo"), "champion")
     for name in ("demo", "demo:1", "demo@champion"):
@@ -32,7 +32,7 @@ def test_a_registered_model_is_found_by_every_name_that_it_has(store: Home) -> N
         assert (found.model.dataset, found.markup, found.adapter) == ("demo-v1", "think", None)
 
 
-def test_a_registered_adapter_brings_its_base(store: Home) -> None:
+def test_registered_adapter_resolves_its_base(store: Home) -> None:
     version = registered(store, is_adapter=True)
     found = find_model(store.settings, "demo")
     assert found.adapter == directory_of(store.settings, version)
@@ -42,7 +42,7 @@ def test_a_registered_adapter_brings_its_base(store: Home) -> None:
         found.require_engine("torch")
 
 
-def test_a_damaged_version_is_never_loaded(store: Home) -> None:
+def test_damaged_version_is_not_loaded(store: Home) -> None:
     weights = directory_of(store.settings, registered(store)) / "model.safetensors"
     weights.chmod(0o644)
     weights.write_text(weights.read_text().upper())
@@ -50,7 +50,7 @@ def test_a_damaged_version_is_never_loaded(store: Home) -> None:
         find_model(store.settings, "demo:1")
 
 
-def test_an_alias_that_is_not_there_is_an_error(store: Home) -> None:
+def test_unknown_references_are_not_found(store: Home) -> None:
     registered(store)
     with pytest.raises(NotFoundError, match="There is no demo@gone"):
         find_model(store.settings, "demo@gone")
@@ -58,13 +58,13 @@ def test_an_alias_that_is_not_there_is_an_error(store: Home) -> None:
         find_model(store.settings, "another")
 
 
-def test_random_weights_of_a_registered_model_are_a_contradiction(store: Home) -> None:
+def test_random_weights_contradict_registered_model(store: Home) -> None:
     registered(store)
     with pytest.raises(InvalidInputError, match="demo:1 has trained weights"):
         find_model(store.settings, "demo", weights="random")
 
 
-def test_the_evaluation_of_a_version_is_found_by_its_name(store: Home, tmp_path: Path) -> None:
+def test_evaluation_is_found_by_version(store: Home, tmp_path: Path) -> None:
     version = register_directory(store, "demo", plain_model(tmp_path / "elsewhere")).version
     with pytest.raises(NotFoundError, match="demo:1 has not been evaluated"):
         find_evaluation(store, "demo:1")
@@ -72,7 +72,7 @@ def test_the_evaluation_of_a_version_is_found_by_its_name(store: Home, tmp_path:
     assert find_evaluation(store, "demo:1") == evaluation
 
 
-def test_what_is_known_of_the_run_is_known_of_its_model(store: Home) -> None:
+def test_run_evaluation_applies_to_version(store: Home) -> None:
     registered(store, run_id="run-a")
     evaluation = store_answers(store, "run-a", model=make_model("run-a"))
     ModelRepository(store.database).set_alias(parse_reference("demo"), "champion")

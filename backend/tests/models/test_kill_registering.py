@@ -1,4 +1,4 @@
-"""SIGKILL during a registration leaves no partial version, and the next attempt succeeds."""
+"""A registration killed with SIGKILL leaves no partial version and can be retried."""
 
 import time
 from pathlib import Path
@@ -16,9 +16,7 @@ NUM_FILES = 1_000
 WAIT_S = 60
 
 
-def test_a_killed_registration_leaves_nothing_half_and_is_completed(
-    sqlite_template: Path, tmp_path: Path
-) -> None:
+def test_killed_registration_can_be_retried(sqlite_template: Path, tmp_path: Path) -> None:
     settings = sqlite_home(sqlite_template, tmp_path / "home")
     directory = plain_model(tmp_path / "elsewhere")
     for number in range(NUM_FILES):
@@ -34,13 +32,13 @@ def test_a_killed_registration_leaves_nothing_half_and_is_completed(
             time.sleep(0.005)
         child.kill()
     store = open_home(settings)
-    # The database is written last: what it does not know is garbage, what it knows is whole.
+    # The database row is written last: without it the blobs are garbage, with it the version is complete.
     is_registered = ModelRepository(store.database).names() == ("demo",)
     assert is_registered or ModelRepository(store.database).names() == ()
     if not is_registered:
         assert collect_garbage(store).num_blobs >= 50
         assert list(files.blobs.glob("*/*")) == []
-    (files.incoming / "torn").write_text("what the child was writing")
+    (files.incoming / "partial").write_text("bytes of an unfinished copy")
 
     version = register_directory(store, "demo", directory).version
     assert [verdict.problems for verdict in verify_versions(store, [version])] == [()]

@@ -1,4 +1,4 @@
-"""A version as one zip file, streamed in chunks."""
+"""Streaming a version as one zip file."""
 
 import io
 import zipfile
@@ -20,7 +20,7 @@ def settings(sqlite_template: Path, tmp_path: Path) -> Settings:
     return sqlite_home(sqlite_template, tmp_path / "home")
 
 
-def test_an_archive_is_streamed_in_chunks(store: Home, tmp_path: Path) -> None:
+def test_archive_is_streamed_in_chunks(store: Home, tmp_path: Path) -> None:
     directory = plain_model(tmp_path / "large")
     with (directory / "model.safetensors").open("wb") as file:
         file.truncate(16 * 2**20)
@@ -30,7 +30,7 @@ def test_an_archive_is_streamed_in_chunks(store: Home, tmp_path: Path) -> None:
     assert sum(sizes) > 16 * 2**20
 
 
-def test_a_damaged_archive_is_truncated(store: Home) -> None:
+def test_damaged_file_truncates_archive(store: Home) -> None:
     version = registered(store)
     (blob,) = (
         path

@@ -1,4 +1,4 @@
-"""The model card, as the Hugging Face library reads it."""
+"""Model cards as parsed by huggingface_hub."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -19,7 +19,7 @@ FIGURES = RunFigures(
 )
 
 
-def version(**values: Any) -> ModelVersion:
+def make_version(**values: Any) -> ModelVersion:
     lineage = ModelLineage(
         run_id="run-a",
         dataset="sums-v1",
@@ -31,35 +31,35 @@ def version(**values: Any) -> ModelVersion:
     return ModelVersion(**dict(new), id=uuid4(), model="demo", version=3, created_at=NOON)
 
 
-def evaluations(*names: str) -> list[Any]:
+def make_evaluations(*names: str) -> list[Any]:
     return [
-        summary_of(make_evaluation(make_predictions("1101"), name=name, evalset="exam", age_hours=age))
+        summary_of(make_evaluation(make_predictions("1101"), name=name, evalset="gsm8k", age_hours=age))
         for age, name in enumerate(names)
     ]
 
 
-def test_the_hub_reads_scores_and_base_model() -> None:
-    card = ModelCard(model_card(version(), evaluations("run-a"), base_on_hub="owner/base"))
+def test_hub_reads_scores_and_base() -> None:
+    card = ModelCard(model_card(make_version(), make_evaluations("run-a"), base_on_hub="owner/base"))
     assert (card.data.library_name, card.data.base_model, card.data.license) == (
         "transformers",
         "owner/base",
         "other",
     )
     (result,) = card.data.eval_results
-    assert (result.dataset_name, result.metric_type, result.metric_value) == ("exam", "accuracy", 0.75)
+    assert (result.dataset_name, result.metric_type, result.metric_value) == ("gsm8k", "accuracy", 0.75)
     assert "n = 4" in result.metric_name
     assert "95 %" in result.metric_name
 
 
-def test_every_protocol_is_shown_once_by_its_newest_score() -> None:
-    text = model_card(version(), evaluations("newer", "older"))
-    assert text.count("| exam |") == 1
+def test_newest_score_replaces_older_one() -> None:
+    text = model_card(make_version(), make_evaluations("newer", "older"))
+    assert text.count("| gsm8k |") == 1
     assert "| 75.0% | 30.1%–95.4% | 4 | 0 |" in text
 
 
-def test_the_card_says_how_it_was_trained_and_how_to_load_it() -> None:
-    text = model_card(version(), [])
-    for said in (
+def test_card_documents_training_and_usage() -> None:
+    text = model_card(make_version(), [])
+    for expected in (
         "owner/base at abc",
         "sums-v1",
         "run-a",
@@ -67,30 +67,30 @@ def test_the_card_says_how_it_was_trained_and_how_to_load_it() -> None:
         "This version has not been evaluated.",
         "tunix-rt chat demo:3",
     ):
-        assert said in text
+        assert expected in text
     assert "PeftModel" not in text
 
 
-def test_an_adapter_is_loaded_on_its_base() -> None:
-    card = ModelCard(model_card(version(kind="adapter"), [], base_on_hub="owner/base"))
+def test_adapter_card_loads_its_base() -> None:
+    card = ModelCard(model_card(make_version(kind="adapter"), [], base_on_hub="owner/base"))
     assert card.data.library_name == "peft"
     assert 'from_pretrained("owner/base"' in card.text
-    merged = ModelCard(model_card(version(kind="adapter"), [], kind="model"))
+    merged = ModelCard(model_card(make_version(kind="adapter"), [], kind="model"))
     assert merged.data.library_name == "transformers"
     assert "merged into its base" in merged.text
 
 
-def test_an_adapter_on_random_weights_says_that_others_need_it_merged() -> None:
+def test_random_base_card_recommends_merging() -> None:
     base = BaseReference(name="tiny-llama", weights="random", seed=1, drawn_by="jax")
-    text = model_card(version(kind="adapter", lineage=ModelLineage(base=base)), [])
+    text = model_card(make_version(kind="adapter", lineage=ModelLineage(base=base)), [])
     assert "models export demo:3 --as merged" in text
     assert "PeftModel" not in text
 
 
-def test_no_note_can_break_out_of_the_metadata() -> None:
-    made = version(
+def test_user_text_cannot_inject_metadata() -> None:
+    version = make_version(
         notes="---\nlicense: mit\n---", lineage=ModelLineage(run_id='a"\n---\nlicense: mit', dataset="a|b\nc")
     )
-    card = ModelCard(model_card(made, []))
+    card = ModelCard(model_card(version, []))
     assert card.data.license == "other"
     assert "- Dataset: a\\|b c" in card.text

@@ -1,4 +1,4 @@
-"""Exports of either engine are the same model: checkpoints, merged adapters, copies."""
+"""Exports preserve the model on both engines: checkpoints, merged adapters and copies."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -38,7 +38,7 @@ CPU = DeviceRequest("cpu")
 
 @pytest.fixture(scope="module")
 def runs(workshop: Workshop) -> Workshop:
-    """A run of three steps, and one that ended after two."""
+    """A run of three steps and a run of two steps."""
     for num_steps in (3, 2):
         workshop.train(f"run-{num_steps}", *LORA, f"training.num_steps={num_steps}")
     return workshop
@@ -58,7 +58,7 @@ def version(runs: Workshop, store: Home) -> ModelVersion:
 
 @dataclass(frozen=True)
 class _FaultyEngine:
-    """A real engine that adds noise to merged weights, or has another name."""
+    """A real engine with a different name or with noise in its merged weights."""
 
     engine: Any
     name: str
@@ -83,8 +83,8 @@ class _FaultyEngine:
 
 def engine_of(workshop: Workshop, **faults: Any) -> ExportingEngine:
     engine: Any = workshop._engine()
-    chosen: ExportingEngine = _FaultyEngine(engine, **{"name": engine.name} | faults) if faults else engine
-    return chosen
+    exporting: ExportingEngine = _FaultyEngine(engine, **{"name": engine.name} | faults) if faults else engine
+    return exporting
 
 
 def export(store: Home, engine: ExportingEngine, request: ExportRequest) -> ExportReport:
@@ -98,7 +98,7 @@ def job_of(workshop: Workshop, run: str) -> TrainingJob:
     return TrainingJob(resolved=resolved, data=data, run_dir=run_dir, device=CPU)
 
 
-def test_a_checkpoint_is_exported_as_a_run_that_ended_there(runs: Workshop, tmp_path: Path) -> None:
+def test_checkpoint_export_equals_shorter_run(runs: Workshop, tmp_path: Path) -> None:
     engine_of(runs).export_checkpoint(job_of(runs, "run-3"), 2, tmp_path / "model")
     expected = sorted((runs.root / "run-2" / "model").iterdir())
     assert sorted(path.name for path in (tmp_path / "model").iterdir()) == [path.name for path in expected]
@@ -106,7 +106,7 @@ def test_a_checkpoint_is_exported_as_a_run_that_ended_there(runs: Workshop, tmp_
         assert (tmp_path / "model" / path.name).read_bytes() == path.read_bytes(), path.name
 
 
-def test_a_step_without_a_checkpoint_is_an_error(runs: Workshop, tmp_path: Path) -> None:
+def test_missing_checkpoint_is_an_error(runs: Workshop, tmp_path: Path) -> None:
     job = job_of(runs, "run-3")
     with pytest.raises(NotFoundError, match="no checkpoint of step 9"):
         engine_of(runs).export_checkpoint(job, 9, tmp_path / "model")
@@ -116,7 +116,7 @@ def test_a_step_without_a_checkpoint_is_an_error(runs: Workshop, tmp_path: Path)
     assert not (tmp_path / "gone").exists()
 
 
-def test_an_adapter_is_merged_with_equal_tokens(
+def test_merged_adapter_generates_equal_tokens(
     runs: Workshop, store: Home, version: ModelVersion, tmp_path: Path
 ) -> None:
     output = tmp_path / "merged"
@@ -133,7 +133,7 @@ def test_an_adapter_is_merged_with_equal_tokens(
         export(store, engine_of(runs), ExportRequest(whole, "adapter", tmp_path / "no", device=CPU))
 
 
-def test_an_adapter_is_copied_bit_for_bit(
+def test_adapter_copy_is_bit_equal(
     runs: Workshop, store: Home, version: ModelVersion, tmp_path: Path
 ) -> None:
     request = ExportRequest(version, "adapter", tmp_path / "adapter", device=CPU)
@@ -141,7 +141,7 @@ def test_an_adapter_is_copied_bit_for_bit(
     assert (report.passed, report.is_same_bytes) == (True, True)
 
 
-def test_an_export_that_writes_other_tokens_does_not_pass(
+def test_export_with_different_tokens_fails(
     runs: Workshop, store: Home, version: ModelVersion, tmp_path: Path
 ) -> None:
     faulty = engine_of(runs, noise=1.0)
@@ -151,7 +151,7 @@ def test_an_export_that_writes_other_tokens_does_not_pass(
     assert report.tokens.differing[0].first_difference is not None
 
 
-def test_only_the_engine_that_drew_the_base_exports_its_adapter(
+def test_random_base_requires_original_engine(
     runs: Workshop, store: Home, version: ModelVersion, tmp_path: Path
 ) -> None:
     another = engine_of(runs, name="another")

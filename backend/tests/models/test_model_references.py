@@ -1,4 +1,4 @@
-"""References to registered models."""
+"""Model references, names, labels and file trees."""
 
 import pytest
 from pydantic import TypeAdapter, ValidationError
@@ -16,7 +16,7 @@ from tunix_rt.models.types import (
 
 
 @pytest.mark.parametrize(
-    ("text", "meant"),
+    ("text", "expected"),
     [
         ("demo", ModelReference("demo")),
         ("demo@champion", ModelReference("demo", alias="champion")),
@@ -24,21 +24,21 @@ from tunix_rt.models.types import (
         ("demo:spring", ModelReference("demo", label="spring")),
     ],
 )
-def test_a_reference_says_model_and_version(text: str, meant: ModelReference) -> None:
-    assert parse_reference(text) == meant
-    assert str(meant) == text
+def test_reference_round_trips(text: str, expected: ModelReference) -> None:
+    assert parse_reference(text) == expected
+    assert str(expected) == text
 
 
 @pytest.mark.parametrize(
     "text",
     ["", "@a", "demo@", "demo:", "de mo", "../demo", "demo@a@b", "demo:1@a", "a/b:1", "demo:9999999999"],
 )
-def test_invalid_references_are_refused(text: str) -> None:
+def test_invalid_references_are_rejected(text: str) -> None:
     with pytest.raises(InvalidInputError, match="NAME@ALIAS"):
         parse_reference(text)
 
 
-def test_a_bare_name_may_mean_something_else() -> None:
+def test_bare_name_is_not_a_reference() -> None:
     assert [is_reference(text) for text in ("demo", "demo@a", "demo:1", "owner/name:1")] == [
         False,
         True,
@@ -48,17 +48,18 @@ def test_a_bare_name_may_mean_something_else() -> None:
 
 
 @pytest.mark.parametrize("name", ["versions", "1b4e28ba-2fa1-11d2-883f-0016d3cca427", ".hidden", "a" * 129])
-def test_names_of_api_paths_are_reserved(name: str) -> None:
+def test_invalid_model_names_are_rejected(name: str) -> None:
     with pytest.raises(ValidationError):
         TypeAdapter(ModelName).validate_python(name)
 
 
-def test_a_label_cannot_look_like_a_number() -> None:
+def test_numeric_labels_are_rejected() -> None:
     with pytest.raises(ValidationError, match="add a letter"):
         TypeAdapter(Label).validate_python("7")
 
 
-def test_the_hash_of_a_tree_covers_paths_sizes_and_bytes() -> None:
+def test_tree_hash_covers_all_fields() -> None:
+    """The order of the files does not matter."""
     first = ModelFile(path="a", size_bytes=1, sha256="0" * 64)
     variants = [
         [first],
@@ -72,6 +73,6 @@ def test_the_hash_of_a_tree_covers_paths_sizes_and_bytes() -> None:
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "../up", "a/../../b", "", "a\\b"])
-def test_paths_outside_the_directory_are_refused(path: str) -> None:
+def test_paths_outside_directory_are_rejected(path: str) -> None:
     with pytest.raises(ValidationError):
         ModelFile(path=path, size_bytes=1, sha256="0" * 64)

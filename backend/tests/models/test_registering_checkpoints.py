@@ -1,4 +1,4 @@
-"""Registering checkpoints, which a child process exports."""
+"""Registering checkpoints, which are exported in a child process."""
 
 import pytest
 from support.training import Workshop, workshop_fixture
@@ -13,18 +13,18 @@ workshop = workshop_fixture("torch")
 SHORT = ("eval.every_steps=null", "eval.max_batches=null", "output.save_every_steps=1")
 
 
-def test_a_checkpoint_of_a_run_is_registered_with_its_step(workshop: Workshop) -> None:
-    run, ended = "home/runs/three", "home/runs/two"
+def test_checkpoint_is_registered_with_step(workshop: Workshop) -> None:
+    run, shorter_run = "home/runs/three", "home/runs/two"
     workshop.train(run, *SHORT, "training.num_steps=3")
-    workshop.train(ended, *SHORT, "training.num_steps=2")
+    workshop.train(shorter_run, *SHORT, "training.num_steps=2")
     store = open_home(workshop.settings)
-    whole = register_run(store, "demo", "three").version
-    assert register_run(store, "demo", "three", step=3).version == whole
+    final = register_run(store, "demo", "three").version
+    assert register_run(store, "demo", "three", step=3).version == final
     version = register_run(store, "demo", "three", step=2).version
     assert (version.version, version.lineage.step, version.lineage.is_checkpoint) == (2, 2, True)
     weights = directory_of(workshop.settings, version) / "model.safetensors"
-    assert weights.read_bytes() == workshop.weights(ended)
-    # The same weights, whichever process exported them.
+    assert weights.read_bytes() == workshop.weights(shorter_run)
+    # Equal weights are one version, whichever process exported them.
     assert register_run(store, "demo", "two").version == version
     with pytest.raises(NotFoundError, match=r"no checkpoint of step 9.*: 2, 3"):
         register_run(store, "demo", "three", step=9)

@@ -1,4 +1,4 @@
-"""Removing versions that nothing depends on, and collecting their files."""
+"""Removing unused versions and collecting their files."""
 
 import json
 import threading
@@ -31,14 +31,14 @@ def settings(sqlite_template: Path, tmp_path: Path) -> Settings:
     return sqlite_home(sqlite_template, tmp_path / "home")
 
 
-def blobs(store: Home) -> int:
+def count_blobs(store: Home) -> int:
     return len(list(ModelStore(store.settings.models_dir).blobs.glob("*/*")))
 
 
 def test_garbage_collection_frees_removed_versions(store: Home) -> None:
     first, second = registered(store), registered(store, run_id="second")
     remove_version(store, FIRST)
-    assert blobs(store) == 3
+    assert count_blobs(store) == 3
     removed = collect_garbage(store)
     assert (removed.num_blobs, removed.num_bytes) == (1, len("weights of first"))
     assert directory_of(store.settings, second).is_dir()
@@ -46,7 +46,7 @@ def test_garbage_collection_frees_removed_versions(store: Home) -> None:
         directory_of(store.settings, first)
 
 
-def test_an_alias_blocks_removal(store: Home) -> None:
+def test_alias_blocks_removal(store: Home) -> None:
     registered(store)
     set_alias(store, "demo", "champion")
     with pytest.raises(
@@ -55,7 +55,7 @@ def test_an_alias_blocks_removal(store: Home) -> None:
         remove_version(store, FIRST)
 
 
-def test_a_baseline_blocks_removal(store: Home) -> None:
+def test_baseline_blocks_removal(store: Home) -> None:
     registered(store, run_id="run-a")
     evaluation = store_answers(store, "run-a", model=make_model("run-a"))
     set_baseline(store, "main", evaluation, GateRule())
@@ -65,7 +65,7 @@ def test_a_baseline_blocks_removal(store: Home) -> None:
     remove_version(store, FIRST)
 
 
-def trained_from(store: Home, run_dir: RunDir, base: Path) -> None:
+def set_base_model(store: Home, run_dir: RunDir, base: Path) -> None:
     recipe = json.loads(run_dir.recipe.read_text())
     recipe["model"] |= {"name": str(base), "weights": "pretrained"}
     run_dir.recipe.write_text(json.dumps(recipe))
@@ -74,7 +74,7 @@ def trained_from(store: Home, run_dir: RunDir, base: Path) -> None:
 def test_trained_children_block_removal(store: Home) -> None:
     parent = registered(store)
     child_run = succeeded_run(store, "second", weights="tuned further")
-    trained_from(store, child_run, directory_of(store.settings, parent))
+    set_base_model(store, child_run, directory_of(store.settings, parent))
     child = register_run(store, "child", "second").version
     assert child.lineage.parent == "demo:1"
     with pytest.raises(
@@ -83,7 +83,7 @@ def test_trained_children_block_removal(store: Home) -> None:
         remove_version(store, FIRST)
 
 
-def test_all_versions_are_removed_or_none(store: Home) -> None:
+def test_bulk_removal_is_all_or_nothing(store: Home) -> None:
     registered(store)
     registered(store, run_id="second")
     set_alias(store, "demo:1", "champion")
@@ -98,7 +98,7 @@ def test_all_versions_are_removed_or_none(store: Home) -> None:
         ModelRepository(store.database).get("demo")
 
 
-def test_verifying_finds_damage(store: Home) -> None:
+def test_verify_reports_damaged_files(store: Home) -> None:
     first, second = registered(store), registered(store, run_id="second")
     weights = directory_of(store.settings, first) / "model.safetensors"
     weights.chmod(0o644)

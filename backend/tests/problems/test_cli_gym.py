@@ -11,7 +11,7 @@ from tunix_rt.datasets.evalsets import load_evalset
 from tunix_rt.evaluation.scoring.evalset_report import validate_evalset
 
 
-def test_a_task_becomes_a_valid_eval_set_of_the_asked_size(tmp_path: Path) -> None:
+def test_task_becomes_valid_eval_set(tmp_path: Path) -> None:
     file = tmp_path / "sums.jsonl"
     arguments = ["data", "gym", "chain_sum", "--output", str(file), "--count", "20", "--set", "max_digits=1"]
     result = CliRunner().invoke(app, [*arguments, "--set", "min_digits=1"])
@@ -24,11 +24,11 @@ def test_a_task_becomes_a_valid_eval_set_of_the_asked_size(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("change", "problem"), [("max_digit=1", "Its options are: .*max_digits"), ("max_digits", "KEY=VALUE")]
+    ("option", "problem"), [("max_digit=1", "Its options are: .*max_digits"), ("max_digits", "KEY=VALUE")]
 )
-def test_an_option_that_the_task_does_not_have_is_refused(tmp_path: Path, change: str, problem: str) -> None:
+def test_invalid_task_options_are_rejected(tmp_path: Path, option: str, problem: str) -> None:
     file = tmp_path / "sums.jsonl"
-    result = CliRunner().invoke(app, ["data", "gym", "chain_sum", "--output", str(file), "--set", change])
+    result = CliRunner().invoke(app, ["data", "gym", "chain_sum", "--output", str(file), "--set", option])
     assert isinstance(result.exception, InvalidInputError)
     with pytest.raises(InvalidInputError, match=problem):
         raise result.exception

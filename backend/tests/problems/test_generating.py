@@ -1,4 +1,4 @@
-"""One list of task names for our generators and reasoning-gym."""
+"""Generating traces from built-in families and reasoning-gym tasks."""
 
 from collections import Counter
 
@@ -8,26 +8,26 @@ from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.problems.generate import FAMILIES, generate_traces, list_generators
 
 
-def test_all_our_generators_serve_when_none_is_named() -> None:
+def test_default_uses_all_families() -> None:
     traces = list(generate_traces(None, len(FAMILIES), seed=1))
     assert {trace.meta["generator"] for trace in traces} == set(FAMILIES)
 
 
-def test_gym_tasks_and_our_own_share_the_count_evenly() -> None:
+def test_generators_share_count_evenly() -> None:
     traces = list(generate_traces(["mean", "gym:chain_sum", "gym:gcd"], 10, seed=1))
     assert Counter(trace.meta["generator"] for trace in traces) == {"mean": 3, "chain_sum": 4, "gcd": 3}
 
 
-def test_a_gym_task_can_stand_alone() -> None:
+def test_gym_task_works_alone() -> None:
     assert len(list(generate_traces(["gym:lcm"], 7, seed=1))) == 7
 
 
-def test_an_impossible_count_is_refused() -> None:
+def test_zero_count_is_rejected() -> None:
     with pytest.raises(InvalidInputError, match="at least 1"):
         list(generate_traces(["gym:lcm"], 0, seed=1))
 
 
-def test_the_list_names_the_extra_that_a_task_needs() -> None:
+def test_list_names_required_extra() -> None:
     extras = {info.name: info.extra for info in list_generators()}
     assert extras["gym:gsm_symbolic"] == "gym"
     assert extras["mean"] == ""

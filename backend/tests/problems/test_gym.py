@@ -1,4 +1,4 @@
-"""reasoning-gym becomes traces only where the work can be shown."""
+"""reasoning-gym tasks become traces only if their steps can be worked out."""
 
 import builtins
 from types import ModuleType
@@ -13,7 +13,7 @@ from tunix_rt.traces.linter.linter import lint_trace
 
 
 @pytest.mark.parametrize("name", GYM_STEPS)
-def test_every_worked_task_gives_right_and_distinct_traces(name: str) -> None:
+def test_task_traces_are_valid_and_distinct(name: str) -> None:
     traces = list(gym_traces(name, 15, seed=4))
     assert len({trace.prompt for trace in traces}) == 15
     for trace in traces:
@@ -21,42 +21,42 @@ def test_every_worked_task_gives_right_and_distinct_traces(name: str) -> None:
         assert not [f for f in lint_trace(trace).findings if CODES[f.code].severity == "error"]
 
 
-def test_the_same_seed_gives_the_same_gym_traces() -> None:
+def test_same_seed_gives_same_traces() -> None:
     assert list(gym_traces("gsm_symbolic", 5, 1)) == list(gym_traces("gsm_symbolic", 5, 1))
 
 
-def test_a_task_without_worked_steps_is_refused_with_those_that_have_them() -> None:
+def test_task_without_steps_is_rejected() -> None:
     with pytest.raises(InvalidInputError, match=r"sudoku.*no worked steps.*eval items.*gsm_symbolic"):
         gym_traces("sudoku", 1, 1)
 
 
-def test_a_task_without_worked_steps_still_gives_eval_items() -> None:
+def test_task_without_steps_gives_eval_items() -> None:
     items = list(gym_eval_items("syllogism", 4, seed=1))
     assert [item.category for item in items] == ["syllogism"] * 4
     assert {item.expected_answer for item in items} <= {"Yes", "No"}
 
 
 @pytest.mark.parametrize("name", ["list_functions", "time_intervals"])
-def test_a_task_that_cannot_be_repeated_is_no_source_of_eval_items(name: str) -> None:
+def test_nondeterministic_task_is_rejected(name: str) -> None:
     with pytest.raises(InvalidInputError, match=name):
         gym_eval_items(name, 1, 1)
 
 
-def test_an_unknown_task_is_met_with_a_suggestion() -> None:
+def test_unknown_task_suggests_nearest() -> None:
     with pytest.raises(InvalidInputError, match=r"Did you mean .*gsm_symbolic"):
         gym_traces("gsm_symbolc", 1, 1)
 
 
-def test_more_prompts_than_a_task_has_is_an_error() -> None:
+def test_exhausted_task_is_an_error() -> None:
     with pytest.raises(InvalidInputError, match="distinct usable prompts"):
         list(gym_eval_items("prime_factorization", 1_000, seed=1))
 
 
-def test_every_worked_task_is_registered() -> None:
+def test_tasks_with_steps_are_registered() -> None:
     assert set(GYM_STEPS) <= set(gym_task_names())
 
 
-def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     real_import = builtins.__import__
 
     def import_without_gym(name: str, *args: Any, **kwargs: Any) -> ModuleType:

@@ -1,4 +1,4 @@
-"""The tree shows the architecture: import contracts that can fail, files of a readable size."""
+"""The architecture is enforced: import contracts that can fail, and files of bounded size."""
 
 import ast
 import os
@@ -22,7 +22,7 @@ def python_files() -> list[Path]:
 
 
 def is_exempt(path: Path) -> bool:
-    """Whether a file may be short: a package docstring, a migration, or an entry point of `python -m`."""
+    """Return whether a file may be short: a package docstring, a migration or a `python -m` entry point."""
     text = path.read_text()
     return (
         path.name in ("__init__.py", "__main__.py")
@@ -31,14 +31,14 @@ def is_exempt(path: Path) -> bool:
     )
 
 
-def test_files_are_neither_long_nor_tiny() -> None:
+def test_file_lengths_are_bounded() -> None:
     lines = {str(path.relative_to(ROOT)): len(path.read_text().splitlines()) for path in python_files()}
     assert {name: count for name, count in lines.items() if count > MAX_FILE_LINES} == {}
     short = {name: count for name, count in lines.items() if count < MIN_FILE_LINES}
     assert {name: count for name, count in short.items() if not is_exempt(ROOT / name)} == {}
 
 
-def test_no_package_is_crowded() -> None:
+def test_package_sizes_are_bounded() -> None:
     siblings = {
         str(folder.relative_to(ROOT)): sum(
             (path / "__init__.py").exists() or (path.suffix == ".py" and path.name != "__init__.py")
@@ -46,12 +46,12 @@ def test_no_package_is_crowded() -> None:
         )
         for folder in {path.parent for path in python_files()}
     }
-    # The features themselves stand in the root package.
+    # The root package holds the features, however many there are.
     siblings.pop(str(PACKAGE.relative_to(ROOT)))
     assert {name: count for name, count in siblings.items() if count > MAX_SIBLINGS} == {}
 
 
-def test_types_import_only_base_and_other_types() -> None:
+def test_types_import_only_base_and_types() -> None:
     wrong = [
         f"{path.relative_to(ROOT)}: {module}"
         for path in python_files()
@@ -72,7 +72,7 @@ def imported_modules(path: Path) -> list[str]:
     ]
 
 
-def test_a_function_fits_on_the_screen() -> None:
+def test_function_lengths_are_bounded() -> None:
     too_long = [
         f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
         for path in python_files()
@@ -84,7 +84,7 @@ def test_a_function_fits_on_the_screen() -> None:
 
 
 @pytest.fixture(scope="module")
-def copy_of_the_tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def tree_copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     copy = tmp_path_factory.mktemp("tree")
     shutil.copytree(
         PACKAGE, copy / "tunix_rt", ignore=shutil.ignore_patterns("__pycache__", "assets", "templates")
@@ -99,8 +99,8 @@ def lint_imports(tree: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True)
 
 
-def test_the_tree_keeps_its_import_rules(copy_of_the_tree: Path) -> None:
-    done = lint_imports(copy_of_the_tree)
+def test_import_contracts_hold(tree_copy: Path) -> None:
+    done = lint_imports(tree_copy)
     assert done.returncode == 0, done.stdout
 
 
@@ -168,13 +168,13 @@ def test_the_tree_keeps_its_import_rules(copy_of_the_tree: Path) -> None:
         ),
     ],
 )
-def test_each_import_rule_can_fail(copy_of_the_tree: Path, file: str, line: str, contract: str) -> None:
-    path = copy_of_the_tree / "tunix_rt" / file
+def test_each_import_contract_can_fail(tree_copy: Path, file: str, line: str, contract: str) -> None:
+    path = tree_copy / "tunix_rt" / file
     before = path.read_text() if path.exists() else None
     path.parent.mkdir(exist_ok=True)
     path.write_text(f"{before or ''}\n{line}\n")
     try:
-        done = lint_imports(copy_of_the_tree)
+        done = lint_imports(tree_copy)
     finally:
         if before is not None:
             path.write_text(before)

@@ -1,4 +1,4 @@
-"""`make audit`: what is found, and that a question which nobody answered is never counted as asked."""
+"""`make audit`: its findings, and the questions that the index did not answer."""
 
 import json
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ class Index(BaseHTTPRequestHandler):
         self.wfile.write(body.encode())
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Suppress the request log."""
 
 
 @pytest.fixture
@@ -59,14 +59,14 @@ def locked(name: str, version: str) -> LockedPackage:
 
 
 @pytest.mark.usefixtures("index")
-def test_a_yanked_file_is_found_with_its_reason_and_another_release_is_not() -> None:
+def test_yanked_files_are_found_with_reason() -> None:
     assert yanked_files("two-words", "1.2") == {"two_words-1.2-py3-none-any.whl": "breaks <all>"}
     assert yanked_files("other", "1.0") == {"other-1.0.tar.gz": "no reason given"}
     assert yanked_files("other", "2.0") == {}
 
 
 @pytest.mark.usefixtures("index")
-def test_known_vulnerabilities_are_found_and_accepted_ones_left_out() -> None:
+def test_accepted_vulnerabilities_are_left_out() -> None:
     packages = [locked("two-words", "1.2")]
     found = of_each("vulnerabilities", packages, known_vulnerabilities)
     assert found.findings == ("two-words 1.2: PYSEC-1",)
@@ -75,14 +75,14 @@ def test_known_vulnerabilities_are_found_and_accepted_ones_left_out() -> None:
 
 
 @pytest.mark.usefixtures("index")
-def test_a_package_that_the_index_does_not_answer_for_is_said_to_be_open() -> None:
+def test_unanswered_package_stays_open() -> None:
     answer = of_each(
         "vulnerabilities", [locked("two-words", "1.2"), locked("other", "1.0")], known_vulnerabilities
     )
     assert (answer.num_asked, answer.not_asked) == (1, "not about 1: the index answers 404")
 
 
-def test_an_index_out_of_reach_is_not_asked_rather_than_clean(
+def test_unreachable_index_is_not_clean(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:1/simple")
@@ -92,13 +92,13 @@ def test_an_index_out_of_reach_is_not_asked_rather_than_clean(
     assert "0 findings; 1 of 1 questions stay open" in capsys.readouterr().out
 
 
-def test_a_finding_fails_the_audit() -> None:
+def test_finding_fails_the_audit() -> None:
     assert verdict([Answer("yanked", 2, ("a 1: withdrawn",))], complete=False) == 1
     assert verdict([Answer("yanked", 2)], complete=True) == 0
 
 
 @pytest.mark.usefixtures("index")
-def test_an_answer_without_a_list_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answer_without_list_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(PAGES, "/pypi/other/1.0/json", ("application/json", "{}"))
     with pytest.raises(NotAskedError, match="without a list"):
         known_vulnerabilities("other", "1.0")

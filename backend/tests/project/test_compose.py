@@ -1,4 +1,4 @@
-"""docker-compose.yml and the Dockerfile keep their word: the same commands, started here, serve and train."""
+"""docker-compose.yml and the Dockerfile: their commands, started here, serve and train."""
 
 import json
 import os
@@ -31,12 +31,12 @@ RECIPE = {
     },
 }
 SECRETS = {
-    name: f"marked-{secrets.token_hex(12)}"
+    name: f"secret-{secrets.token_hex(12)}"
     for name in ("HF_TOKEN", "KAGGLE_KEY", "OPENAI_API_KEY", "TUNIX_RT_JUDGE_API_KEY", "POSTGRES_PASSWORD")
 }
 
 
-def test_every_service_is_ours_or_postgresql_and_none_is_root() -> None:
+def test_services_are_locked_down() -> None:
     services = compose_file()["services"]
     assert set(services) == {"postgres", "token", "server", "worker"}
     for name in ("token", "server", "worker"):
@@ -48,83 +48,81 @@ def test_every_service_is_ours_or_postgresql_and_none_is_root() -> None:
     assert all(port.startswith("127.0.0.1:") for port in services["server"]["ports"])
 
 
-def test_the_image_gets_what_it_copies_and_runs_what_is_installed() -> None:
+def test_image_copies_existing_files() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     (entry,) = json.loads(dockerfile_line("ENTRYPOINT"))
     assert entry in project["scripts"]
     extras = dockerfile_line("ARG").removeprefix("EXTRAS=").split(",")
     assert set(extras) <= project["optional-dependencies"].keys()
-    sent = [line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
+    allowed = [line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
     copied = [
         word
         for line in re.findall(r"^COPY (?!--from=)(.*)", (ROOT / "Dockerfile").read_text(), re.M)
         for word in line.split()[:-1]
     ]
-    assert sorted(sent) == sorted(copied)
+    assert sorted(allowed) == sorted(copied)
     assert all((ROOT / path).exists() for path in copied)
     assert project["readme"] in copied
 
 
-def test_the_composed_service_trains_over_http_and_writes_no_secret_down(
-    postgres_url: str, tmp_path: Path
-) -> None:
+def test_composed_service_trains_without_leaking_secrets(postgres_url: str, tmp_path: Path) -> None:
     token = secrets.token_urlsafe(32)
     (tmp_path / "access_token.txt").write_text(f"{token}\n")
     port = free_port()
-    with composed(_translation(postgres_url, tmp_path, port), _machine(), tmp_path) as running:
+    with composed(make_translation(postgres_url, tmp_path, port), host_environment(), tmp_path) as running:
         running.await_health("server")
         url = f"http://127.0.0.1:{port}"
         error_of(httpx.get(f"{url}/api/tunix/runs"), 401)
         with httpx.Client(base_url=url, headers={"authorization": f"Bearer {token}"}, timeout=60) as http:
-            run_id = _submitted(http)
-            _await_end(http, run_id)
-            _check_what_is_shown(http, run_id)
+            run_id = submit_run(http)
+            wait_for_success(http, run_id)
+            check_run_over_http(http, run_id)
     assert running.stop() == {"token": 0, "server": 0, "worker": 0}
-    _check_no_secret([token, *SECRETS.values()], tmp_path, postgres_url)
+    check_no_secret([token, *SECRETS.values()], tmp_path, postgres_url)
 
 
-def _translation(postgres_url: str, tmp_path: Path, port: int) -> Translation:
+def make_translation(postgres_url: str, tmp_path: Path, port: int) -> Translation:
     owner = compose_file()["services"]["postgres"]["environment"]
     with psycopg.connect(f"{postgres_url}/postgres", autocommit=True) as connection:
         connection.execute(f"CREATE ROLE {owner['POSTGRES_USER']} LOGIN")
         connection.execute(f"CREATE DATABASE {owner['POSTGRES_DB']} OWNER {owner['POSTGRES_USER']}")
-    places = {
+    replacements = {
         "postgres:5432": postgres_url.rpartition("@")[2],
         "/run/secrets/access_token": str(tmp_path / "access_token.txt"),
         "/data": str(tmp_path / "home"),
         "8000": str(port),
     }
-    return Translation(SECRETS, places)
+    return Translation(SECRETS, replacements)
 
 
-def _machine() -> dict[str, str]:
-    """What a container's image would say, and secrets that nothing needs here."""
-    kept = ("PATH", "PYTHONPATH", "XLA_FLAGS", "JAX_PLATFORMS", "LANG")
-    machine = {name: os.environ[name] for name in kept if name in os.environ}
-    return machine | SECRETS | {"OMP_NUM_THREADS": "1"}
+def host_environment() -> dict[str, str]:
+    """Return the environment of a container, plus secrets that must not leak."""
+    names = ("PATH", "PYTHONPATH", "XLA_FLAGS", "JAX_PLATFORMS", "LANG")
+    environment = {name: os.environ[name] for name in names if name in os.environ}
+    return environment | SECRETS | {"OMP_NUM_THREADS": "1"}
 
 
-def _submitted(http: httpx.Client) -> str:
+def submit_run(http: httpx.Client) -> str:
     traces = [body(f"What is {n} + 3?", steps=[f"{n} + 3 = {n + 3}"]) for n in range(12)]
     assert http.post("/api/traces/batch", json=traces).status_code == 201
     spec = {"dataset_name": "sums", "splits": {"train": 1.0}}
     built = http.post("/api/datasets/build", json=spec)
     assert built.status_code == 201, built.text
-    made = http.post("/api/tunix/runs", json={"recipe": RECIPE, "engine": "jax", "device": "cpu"})
-    assert made.status_code == 201, made.text
-    run_id: str = made.json()["run_id"]
+    submitted = http.post("/api/tunix/runs", json={"recipe": RECIPE, "engine": "jax", "device": "cpu"})
+    assert submitted.status_code == 201, submitted.text
+    run_id: str = submitted.json()["run_id"]
     return run_id
 
 
-def _await_end(http: httpx.Client, run_id: str) -> None:
+def wait_for_success(http: httpx.Client, run_id: str) -> None:
     deadline = time.monotonic() + DEADLINE_S
-    while (shown := http.get(f"/api/tunix/runs/{run_id}").json())["status"] in ("queued", "running"):
-        assert time.monotonic() < deadline, shown
+    while (run := http.get(f"/api/tunix/runs/{run_id}").json())["status"] in ("queued", "running"):
+        assert time.monotonic() < deadline, run
         time.sleep(0.2)
-    assert shown["status"] == "succeeded", shown
+    assert run["status"] == "succeeded", run
 
 
-def _check_what_is_shown(http: httpx.Client, run_id: str) -> None:
+def check_run_over_http(http: httpx.Client, run_id: str) -> None:
     events: list[dict[str, Any]] = http.get(f"/api/tunix/runs/{run_id}/events").json()["data"]
     assert [event["kind"] for event in events][:3] == ["submitted", "claimed", "started"]
     assert "step 2/2" in http.get(f"/api/tunix/runs/{run_id}/logs").text
@@ -132,15 +130,15 @@ def _check_what_is_shown(http: httpx.Client, run_id: str) -> None:
     error_of(http.get("/api/traces", headers={"host": "evil.example"}), 421)
 
 
-def _check_no_secret(marked: list[str], tmp_path: Path, postgres_url: str) -> None:
-    written = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    del written[tmp_path / "access_token.txt"]
+def check_no_secret(secret_values: list[str], tmp_path: Path, postgres_url: str) -> None:
+    files = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    del files[tmp_path / "access_token.txt"]
     engine = create_engine(f"{postgres_url.replace('postgresql:', 'postgresql+psycopg:')}/tunix_rt")
     with engine.connect() as connection:
         rows = {table.name: b"".join(dump_rows(connection, table)) for table in DUMPED}
     engine.dispose()
-    assert any(path.name == "output.log" for path in written)
+    assert any(path.name == "output.log" for path in files)
     assert rows["run_events"]
-    for secret in marked:
-        for place, content in {**written, **rows}.items():
+    for secret in secret_values:
+        for place, content in {**files, **rows}.items():
             assert secret.encode() not in content, place

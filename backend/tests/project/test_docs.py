@@ -1,4 +1,4 @@
-"""The documentation says what the code does: pages are made from it or compared with it."""
+"""The documentation matches the code: its pages are generated from it or compared with it."""
 
 import re
 from collections.abc import Callable
@@ -54,14 +54,14 @@ def test_every_setting_is_documented(assert_page: AssertPage) -> None:
     assert "None" not in table
 
 
-def test_every_key_of_the_recipe_is_documented(assert_page: AssertPage) -> None:
+def test_every_recipe_key_is_documented(assert_page: AssertPage) -> None:
     page = DOCS / "recipes.md"
     head, table = re.split(r"(?<=<!-- keys -->\n)", page.read_text(encoding="utf-8"))
     assert_page(page, head + recipe_reference())
     assert "None" not in table
 
 
-def test_every_error_has_its_code_its_cause_and_its_next_step(assert_page: AssertPage) -> None:
+def test_every_error_is_documented(assert_page: AssertPage) -> None:
     page = DOCS / "troubleshooting.md"
     text = page.read_text(encoding="utf-8")
     table = errors_reference()
@@ -71,13 +71,13 @@ def test_every_error_has_its_code_its_cause_and_its_next_step(assert_page: Asser
 
 
 def section(text: str, title: str) -> str:
-    """What stands under a heading of the second level."""
+    """Return the text below a second-level heading."""
     found = re.search(rf"(?ms)^## {re.escape(title)}\n(.*?)(?=^## |\Z)", text)
     assert found, f"there is no section {title}"
     return found[1]
 
 
-def test_codes_that_only_http_has_are_those_of_the_api() -> None:
+def test_http_only_codes_exist() -> None:
     sources = "".join(
         path.read_text(encoding="utf-8")
         for folder in ("api", "base/http")
@@ -89,7 +89,7 @@ def test_codes_that_only_http_has_are_those_of_the_api() -> None:
     assert [code for code in codes if f'"{code}"' not in sources] == []
 
 
-def test_targets_and_plans_are_those_of_the_code_and_of_the_compilers(assert_page: AssertPage) -> None:
+def test_planning_tables_are_fresh(assert_page: AssertPage) -> None:
     page = DOCS / "planning.md"
     text = page.read_text(encoding="utf-8")
     tables = {
@@ -103,7 +103,7 @@ def test_targets_and_plans_are_those_of_the_code_and_of_the_compilers(assert_pag
     assert_page(page, text)
 
 
-def test_python_in_pages_imports_what_there_is() -> None:
+def test_python_examples_compile_and_import() -> None:
     blocks = [
         block
         for page in DOCS.glob("*.md")
@@ -135,7 +135,7 @@ def test_modules_named_in_pages_exist(document: Path) -> None:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_commands_within_sentences_exist_with_their_flags(document: Path) -> None:
+def test_inline_commands_and_flags_exist(document: Path) -> None:
     text = re.sub(r"(?ms)^```.*?^```", "", document.read_text(encoding="utf-8"))
     for words in map(str.split, re.findall(r"`(tunix-rt [^`]*)`", text)):
         command: Any = get_command(cli)

@@ -1,4 +1,4 @@
-"""The pages are ready for a site: the navigation names each, every link and anchor leads somewhere."""
+"""The documentation site: the navigation is complete, and every link and anchor resolves."""
 
 import re
 import tomllib
@@ -18,15 +18,17 @@ DOCUMENTS = sorted(
 )
 
 
-class _Names(yaml.SafeLoader):
-    """Reads MkDocs' own tags as text: they name Python objects of packages that need not be installed."""
+class NavigationLoader(yaml.SafeLoader):
+    """Load MkDocs tags as text, because they name Python objects of packages that may not be installed."""
 
 
-_Names.add_multi_constructor("tag:yaml.org,2002:python/name:", lambda _loader, suffix, _node: suffix)
+NavigationLoader.add_multi_constructor(
+    "tag:yaml.org,2002:python/name:", lambda _loader, suffix, _node: suffix
+)
 
 
 def pages_in(entry: Any) -> Iterator[str]:
-    """Every page of the navigation, however deep."""
+    """Yield every page of the navigation, at any depth."""
     if isinstance(entry, str):
         yield entry
     else:
@@ -34,13 +36,13 @@ def pages_in(entry: Any) -> Iterator[str]:
             yield from pages_in(child)
 
 
-def test_the_navigation_names_every_page_once() -> None:
-    site = yaml.load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"), _Names)
+def test_navigation_lists_every_page_once() -> None:
+    site = yaml.load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"), NavigationLoader)
     assert sorted(pages_in(site["nav"])) == [page.relative_to(DOCS).as_posix() for page in PAGES]
 
 
 def anchors_of(document: Path) -> set[str]:
-    """What GitHub and MkDocs call the headings of a page.
+    """Return the anchors that GitHub and MkDocs give the headings of a page.
 
     Example:
         "## `bad-data` and so on" -> bad-data-and-so-on
@@ -51,7 +53,7 @@ def anchors_of(document: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_every_link_and_anchor_leads_somewhere(document: Path) -> None:
+def test_links_and_anchors_resolve(document: Path) -> None:
     text = re.sub(r"(?ms)^```.*?^```", "", document.read_text(encoding="utf-8"))
     for path, anchor in re.findall(r"\]\((?!https?:)([^)#\s]*)#?([^)\s]*)\)", text):
         target = (document.parent / path) if path else document
@@ -60,25 +62,25 @@ def test_every_link_and_anchor_leads_somewhere(document: Path) -> None:
             assert anchor in anchors_of(target), f"{document.name} links to {path}#{anchor}"
 
 
-def test_the_picture_of_the_layers_is_what_import_linter_enforces() -> None:
+def test_layer_diagram_matches_import_linter() -> None:
     config = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contracts = config["tool"]["importlinter"]["contracts"]
     layers = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
     page = (DOCS / "architecture.md").read_text(encoding="utf-8")
-    picture = re.search(r"(?s)```mermaid\n(.*?)```", page)
-    assert picture
-    drawn = re.findall(r"^  (\w+)\[", picture[1], re.M)
+    diagram = re.search(r"(?s)```mermaid\n(.*?)```", page)
+    assert diagram
+    drawn = re.findall(r"^  (\w+)\[", diagram[1], re.M)
     assert sorted(drawn) == sorted(name for layer in layers for name in layer.split(" | "))
     level = {name: number for number, layer in enumerate(reversed(layers)) for name in layer.split(" | ")}
-    arrows = re.findall(r"^  (\w+) --> (\w+)$", picture[1], re.M)
+    arrows = re.findall(r"^  (\w+) --> (\w+)$", diagram[1], re.M)
     assert [(upper, lower) for upper, lower in arrows if level[upper] != level[lower] + 1] == []
-    # All neighbours of two levels are connected, so that an arrow can be read as "everything below".
+    # Every pair of neighbouring layers is connected, so that an arrow means "everything below".
     assert len(arrows) == sum(
         len(upper.split(" | ")) * len(lower.split(" | ")) for upper, lower in pairwise(layers)
     )
 
 
-def test_the_speeds_in_the_readme_are_those_that_were_measured() -> None:
+def test_readme_speeds_match_measurements() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     measured = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\|[^|]*\| \**(\d[\d.]*)\** \| (\d[^|]*) \|$", readme, re.M)
@@ -88,7 +90,7 @@ def test_the_speeds_in_the_readme_are_those_that_were_measured() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
-def test_a_page_has_one_title_and_it_comes_first(page: Path) -> None:
+def test_page_starts_with_its_title(page: Path) -> None:
     text = re.sub(r"(?ms)^```.*?^```", "", page.read_text(encoding="utf-8"))
     assert text.startswith("# ")
     assert len(re.findall(r"^# ", text, re.M)) == 1

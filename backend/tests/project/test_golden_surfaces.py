@@ -1,6 +1,6 @@
-"""What users depend on, compared with golden files: plans, lint reports, commands, HTTP, ids, fingerprints.
+"""The public interface compared with golden files: plans, lint reports, commands, HTTP, ids, fingerprints.
 
-Prose is left out (help texts, descriptions, reasons): it may be reworded without breaking anyone.
+Prose (help texts, descriptions, reasons) is left out: rewording it breaks no user.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from tunix_rt.traces.types import Trace, canonical_json, trace_id
 
 AssertGolden = Callable[[str, str], None]
 
-# Estimates: no compiler is asked, so every machine gets the same plan.
+# Plans are estimated without a compiler, so every machine gets the same ones.
 PLAN_TARGETS = (("jax", "h100"), ("jax", "v5e-1"), ("torch", "l4"))
 PROSE_OF_PLANS = ("reason", "assumptions", "notes")
 DATASET = "dev-reasoning-v2"
@@ -30,10 +30,10 @@ EVALSETS = ("demo_arithmetic_heldout", "eval_v2")
 MARKUPS = ("reasoning", "counted", "think", "boxed", "hash")
 
 
-def test_every_shipped_recipe_is_planned_as_recorded(
+def test_plans_match_golden(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, assert_golden: AssertGolden
 ) -> None:
-    # A tokenizer in the cache of this machine would be used to count tokens.
+    # A tokenizer in the local cache would change the token counts.
     for name in ("HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"):
         monkeypatch.setenv(name, str(tmp_path / "hub"))
     plans = {
@@ -45,7 +45,7 @@ def test_every_shipped_recipe_is_planned_as_recorded(
 
 
 def plan(recipe: str, engine: str, target: str) -> dict[str, Any]:
-    # A plan that does not fit exits 1.
+    # The command exits with 1 if the plan does not fit.
     done = command_output(
         "plan", recipe, "--engine", engine, "--on", target, "--fast", "--json", exit_codes=(0, 1)
     )
@@ -55,7 +55,7 @@ def plan(recipe: str, engine: str, target: str) -> dict[str, Any]:
     return {key: value for key, value in found.items() if key not in PROSE_OF_PLANS}
 
 
-def test_a_fixed_corpus_is_linted_as_recorded(tmp_path: Path, assert_golden: AssertGolden) -> None:
+def test_lint_reports_match_golden(tmp_path: Path, assert_golden: AssertGolden) -> None:
     corpus = list(lint_corpus())
     file = tmp_path / "corpus.jsonl"
     file.write_text("".join(f"{canonical_json(trace)}\n" for _, trace in corpus), encoding="utf-8")
@@ -69,7 +69,7 @@ def test_a_fixed_corpus_is_linted_as_recorded(tmp_path: Path, assert_golden: Ass
 
 
 def lint_corpus() -> Iterator[tuple[str, Trace]]:
-    """The shipped traces, each followed by a broken copy where a result can be changed."""
+    """Yield the shipped traces, each followed by a corrupted copy where possible."""
     for number, line in enumerate(shipped_traces(DATASET), 1):
         trace = Trace.model_validate_json(line)
         yield f"{number}", trace
@@ -81,42 +81,42 @@ def lint_corpus() -> Iterator[tuple[str, Trace]]:
 
 
 def findings_of(report: dict[str, Any]) -> list[str]:
-    """`code` or `code@step` of every finding."""
+    """Return `code` or `code@step` for every finding."""
     found = ((finding["code"], finding.get("step")) for finding in report["findings"])
     return [code if step is None else f"{code}@{step}" for code, step in found]
 
 
-def test_the_command_line_has_the_recorded_commands_and_parameters(assert_golden: AssertGolden) -> None:
+def test_command_tree_matches_golden(assert_golden: AssertGolden) -> None:
     assert_golden("cli_tree.json", json_lines(dict(commands("tunix-rt", get_command(app)))))
 
 
 def commands(path: str, command: Any) -> Iterator[tuple[str, Any]]:
-    """Every group and command in order, with its parameters in order."""
-    yield path, [parameter(one) for one in command.params] + ["hidden"] * bool(command.hidden)
+    """Yield every group and command with its parameters, in order."""
+    yield path, [parameter(option) for option in command.params] + ["hidden"] * bool(command.hidden)
     for name, child in getattr(command, "commands", {}).items():
         yield from commands(f"{path} {name}", child)
 
 
-def parameter(one: Any) -> str:
-    """`name: options, type[, from MIN][, to MAX][, required][, multiple][, hidden][, = default]`."""
-    parts = [" ".join([*one.opts, *one.secondary_opts]), type_name(one.type_descriptor.annotation)]
-    limits = (("from", getattr(one, "min", None)), ("to", getattr(one, "max", None)))
+def parameter(option: Any) -> str:
+    """Return `name: options, type[, from MIN][, to MAX][, required][, multiple][, hidden][, = default]`."""
+    parts = [" ".join([*option.opts, *option.secondary_opts]), type_name(option.type_descriptor.annotation)]
+    limits = (("from", getattr(option, "min", None)), ("to", getattr(option, "max", None)))
     parts += [f"{word} {limit}" for word, limit in limits if limit is not None]
-    parts += [word for word in ("required", "multiple", "hidden") if getattr(one, word, False)]
-    if one.default not in (None, False, (), []) and not callable(one.default):
-        parts.append(f"= {one.default}")
-    return f"{one.name}: {', '.join(parts)}"
+    parts += [word for word in ("required", "multiple", "hidden") if getattr(option, word, False)]
+    if option.default not in (None, False, (), []) and not callable(option.default):
+        parts.append(f"= {option.default}")
+    return f"{option.name}: {', '.join(parts)}"
 
 
 def type_name(annotation: Any) -> str:
-    """`path`, `list[str]`, or the choices: `auto|jax|torch`."""
+    """Return a type such as `path` or `list[str]`, or choices such as `auto|jax|torch`."""
     if get_origin(annotation) is Literal:
         return "|".join(map(str, get_args(annotation)))
     is_class = isinstance(annotation, type) and not get_args(annotation)
     return annotation.__name__.lower() if is_class else str(annotation)
 
 
-def test_http_has_the_recorded_routes_and_schemas(assert_golden: AssertGolden) -> None:
+def test_openapi_matches_golden(assert_golden: AssertGolden) -> None:
     document = openapi_document()
     lines = [
         operation_line(method, path, operation)
@@ -129,9 +129,11 @@ def test_http_has_the_recorded_routes_and_schemas(assert_golden: AssertGolden) -
 
 
 def operation_line(method: str, path: str, operation: dict[str, Any]) -> str:
-    """Method, path, operation id, parameters and body with a hash each, and the body of every status."""
+    """Return method, path, operation id, hashes of parameters and body, and the body of every status."""
     words = [method.upper(), path, operation["operationId"]]
-    words += [f"{one['in']}:{one['name']}:{short_hash(one)}" for one in operation.get("parameters", ())]
+    words += [
+        f"{option['in']}:{option['name']}:{short_hash(option)}" for option in operation.get("parameters", ())
+    ]
     if "requestBody" in operation:
         words.append(f"body={body(operation['requestBody'])}")
     words += [f"{status}={body(response)}" for status, response in operation["responses"].items()]
@@ -139,7 +141,7 @@ def operation_line(method: str, path: str, operation: dict[str, Any]) -> str:
 
 
 def body(message: dict[str, Any]) -> str:
-    """The name of the schema of a body, or the hash of a schema without a name."""
+    """Return the name of the body's schema, or the hash of an unnamed one."""
     kinds = [
         f"{content_type.removeprefix('application/')}:{schema_name(content.get('schema', {}))}"
         for content_type, content in message.get("content", {}).items()
@@ -154,13 +156,13 @@ def schema_name(schema: dict[str, Any]) -> str:
 
 def short_hash(schema: Any) -> str:
     text = json.dumps(without_prose(schema), sort_keys=True)
-    # Schemas that share a name carry the path of their module; a moved module changes no schema beside them.
+    # Schemas that share a name are prefixed with their module path, which may change.
     text = re.sub(r"(?<=/)tunix_rt__\w+__", "", text)
     return hashlib.sha256(text.encode("utf-8")).hexdigest()[:10]
 
 
 def without_prose(value: Any) -> Any:
-    """A schema without its descriptions; a property of that name is a schema, not a text, and stays."""
+    """Return the schema without descriptions, but keep properties named `description`."""
     if isinstance(value, dict):
         return {
             key: without_prose(inner)
@@ -170,9 +172,7 @@ def without_prose(value: Any) -> Any:
     return [without_prose(inner) for inner in value] if isinstance(value, list) else value
 
 
-def test_evaluations_of_the_shipped_sets_have_the_recorded_fingerprints(
-    tmp_path: Path, assert_golden: AssertGolden
-) -> None:
+def test_evaluation_fingerprints_match_golden(tmp_path: Path, assert_golden: AssertGolden) -> None:
     found = {}
     for evalset in EVALSETS:
         predictions = write_predictions(tmp_path / f"{evalset}.jsonl", evalset)
@@ -184,7 +184,7 @@ def test_evaluations_of_the_shipped_sets_have_the_recorded_fingerprints(
 
 
 def write_predictions(file: Path, evalset: str) -> Path:
-    """The same text for every item."""
+    """Write the same prediction for every item."""
     items = map(json.loads, shipped_evalset_path(evalset).read_text(encoding="utf-8").splitlines())
     lines = [json.dumps({"id": item["id"], "prediction": "<answer>1</answer>"}) for item in items]
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")

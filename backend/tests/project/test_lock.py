@@ -1,4 +1,4 @@
-"""requirements.lock: the same versions as everywhere else, every file by its hash."""
+"""requirements.lock agrees with the other version files and has a hash for every file."""
 
 import tomllib
 from importlib import metadata
@@ -11,7 +11,7 @@ from supply_chain.locked import ROOT, npm_lock, python_lock, read_pins
 from supply_chain.pinning import with_new_pins
 
 NOT_LOCKED = {"torch"}
-"""It is the build that the machine is set up for; CONTRIBUTING.md says so."""
+"""The torch build depends on the machine; see CONTRIBUTING.md."""
 
 
 def versions(path: Path) -> dict[str, str]:
@@ -19,13 +19,17 @@ def versions(path: Path) -> dict[str, str]:
 
 
 def requirements_of(texts: list[str], extras: dict[str, list[str]]) -> list[Requirement]:
-    """What a list of requirements asks for on this platform, our own extras followed."""
+    """Return the requirements for this platform, with our own extras expanded."""
     found: list[Requirement] = []
-    for one in map(Requirement, texts):
-        if one.marker is not None and not one.marker.evaluate():
+    for requirement in map(Requirement, texts):
+        if requirement.marker is not None and not requirement.marker.evaluate():
             continue
-        inner = [text for extra in one.extras for text in extras[extra]] if one.name == "tunix-rt" else []
-        found += requirements_of(inner, extras) if inner else [one]
+        inner = (
+            [text for extra in requirement.extras for text in extras[extra]]
+            if requirement.name == "tunix-rt"
+            else []
+        )
+        found += requirements_of(inner, extras) if inner else [requirement]
     return found
 
 
@@ -42,7 +46,7 @@ def installed_version(name: str) -> str:
         return "none"
 
 
-def test_every_pin_of_the_lock_is_the_pin_of_the_constraints() -> None:
+def test_lock_matches_the_constraints() -> None:
     constraints = versions(ROOT / "constraints.txt")
     locked = versions(ROOT / "requirements.lock")
     assert {name: (version, constraints.get(name)) for name, version in locked.items()} == {
@@ -50,30 +54,36 @@ def test_every_pin_of_the_lock_is_the_pin_of_the_constraints() -> None:
     }, "Run: make lock, and put new packages into constraints.txt"
 
 
-def test_every_locked_package_has_the_hashes_of_its_files() -> None:
+def test_every_locked_package_has_hashes() -> None:
     assert [package.name for package in python_lock() if not package.hashes] == []
 
 
-def test_every_declared_dependency_is_locked_at_a_version_that_it_allows() -> None:
+def test_locked_versions_satisfy_dependencies() -> None:
     locked = versions(ROOT / "requirements.lock")
-    requirements = [one for one in project_requirements() if canonicalize_name(one.name) not in NOT_LOCKED]
+    requirements = [
+        requirement
+        for requirement in project_requirements()
+        if canonicalize_name(requirement.name) not in NOT_LOCKED
+    ]
     assert len(requirements) > 40
     wrong = [
-        f"{one} is locked at {locked.get(canonicalize_name(one.name))}"
-        for one in requirements
-        if not one.specifier.contains(locked.get(canonicalize_name(one.name), "0"), prereleases=True)
+        f"{requirement} is locked at {locked.get(canonicalize_name(requirement.name))}"
+        for requirement in requirements
+        if not requirement.specifier.contains(
+            locked.get(canonicalize_name(requirement.name), "0"), prereleases=True
+        )
     ]
     assert wrong == [], "Run: make lock"
 
 
-def test_the_lock_holds_no_torch_and_nothing_of_cuda() -> None:
+def test_lock_excludes_torch_and_cuda() -> None:
     names = {package.name for package in python_lock()}
     assert {
         name for name in names if name == "torch" or name.startswith(("nvidia", "cuda", "triton"))
     } == set()
 
 
-def test_what_is_installed_here_is_what_is_locked() -> None:
+def test_installed_versions_match_the_lock() -> None:
     needed = [package for package in python_lock() if package.is_needed_here]
     assert len(needed) > 150
     wrong = {
@@ -88,18 +98,18 @@ def test_what_is_installed_here_is_what_is_locked() -> None:
     ("line", "needed"),
     [("a==1", True), ("a==1 ; python_version >= '3'", True), ("a==1 ; sys_platform == 'amiga'", False)],
 )
-def test_a_marker_says_where_a_package_is_needed(line: str, needed: bool) -> None:
+def test_markers_select_needed_packages(line: str, needed: bool) -> None:
     (package,) = read_pins(f"# a comment\n{line} \\\n    --hash=sha256:{'0' * 64}\n")
     assert (package.name, package.version, package.is_needed_here) == ("a", "1", needed)
     assert package.hashes == (f"sha256:{'0' * 64}",)
 
 
-def test_every_npm_package_has_the_hash_of_its_archive() -> None:
+def test_every_npm_package_has_a_hash() -> None:
     assert len(npm_lock()) > 100
     text = (ROOT / "frontend" / "package-lock.json").read_text(encoding="utf-8")
     assert text.count('"integrity": "sha512-') == len(npm_lock())
 
 
-def test_a_new_package_of_the_lock_gets_its_pin_and_the_others_keep_theirs() -> None:
+def test_new_pins_keep_existing_ones() -> None:
     locked = read_pins("b==2\na==3\n")
     assert with_new_pins("b==1\nC==1\n", locked) == "a==3\nb==1\nC==1\n"

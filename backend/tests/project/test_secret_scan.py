@@ -1,4 +1,4 @@
-"""The secret scan of `make check` and of every commit: a planted secret stops it."""
+"""The secret scan of `make check` and of the pre-commit hook fails on a planted secret."""
 
 import subprocess
 import sys
@@ -8,7 +8,7 @@ import pytest
 from supply_chain.locked import ROOT
 
 HOOK = [str(Path(sys.executable).parent / "detect-secrets-hook"), "--baseline", ".secrets.baseline"]
-# Put together here: the scan reads this file too.
+# Concatenated here, because the scan reads this file too.
 PLANTED = {
     "a GitHub token": "token = ghp_" + "aB3" * 12,
     "a private key": "-----BEGIN RSA PRIVATE " + "KEY-----",
@@ -21,7 +21,7 @@ def scan(file: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("secret", PLANTED)
-def test_a_planted_secret_stops_the_scan(secret: str, tmp_path: Path) -> None:
+def test_planted_secret_fails_the_scan(secret: str, tmp_path: Path) -> None:
     file = tmp_path / "settings.py"
     file.write_text(f"# {PLANTED[secret]}\n")
     done = scan(file)
@@ -29,13 +29,13 @@ def test_a_planted_secret_stops_the_scan(secret: str, tmp_path: Path) -> None:
     assert "settings.py:1" in done.stdout
 
 
-def test_a_file_without_secrets_passes_the_scan(tmp_path: Path) -> None:
+def test_clean_file_passes_the_scan(tmp_path: Path) -> None:
     file = tmp_path / "settings.py"
     file.write_text("answer = 42\n")
     assert scan(file).returncode == 0
 
 
-def test_check_and_every_commit_run_the_scan() -> None:
+def test_check_and_commits_run_the_scan() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert "git ls-files -z | xargs -0 $(BIN)/detect-secrets-hook --baseline .secrets.baseline" in makefile
     assert "check-leaks" in makefile.partition("\ncheck:")[2].partition("\n\n")[0]

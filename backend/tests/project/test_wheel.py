@@ -1,4 +1,4 @@
-"""The wheel: one commit, one hash; and everything that the program needs is in it."""
+"""The wheel is reproducible and contains everything the program needs."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ from supply_chain.wheel import PACKAGE, build_wheel, sha256
 
 @pytest.fixture(scope="module")
 def web(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A web app of two files, in the place of the built one."""
+    """A web app of two files in place of the built one."""
     directory = tmp_path_factory.mktemp("web")
     (directory / "assets").mkdir()
     (directory / "assets" / "index-1a2b3c.js").write_text("start()")
@@ -25,7 +25,7 @@ def wheel(web: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_wheel(tmp_path_factory.mktemp("first"), web=web)
 
 
-def test_two_builds_of_a_commit_have_one_hash(wheel: Path, web: Path, tmp_path: Path) -> None:
+def test_wheel_build_is_reproducible(wheel: Path, web: Path, tmp_path: Path) -> None:
     (web / "index.html").chmod(0o600)
     os.utime(web / "index.html", (1, 1))
     again = build_wheel(tmp_path / "again", web=web)
@@ -33,7 +33,7 @@ def test_two_builds_of_a_commit_have_one_hash(wheel: Path, web: Path, tmp_path: 
     assert sha256(again) == sha256(wheel)
 
 
-def test_every_file_of_the_package_is_in_the_wheel(wheel: Path) -> None:
+def test_wheel_contains_every_package_file(wheel: Path) -> None:
     listed = subprocess.run(
         ["git", "ls-files", "--", PACKAGE], cwd=ROOT, capture_output=True, text=True, check=True
     )
@@ -58,17 +58,17 @@ def test_every_file_of_the_package_is_in_the_wheel(wheel: Path) -> None:
         "py.typed",
     ],
 )
-def test_the_wheel_holds_web_app_recipes_eval_sets_and_demo_data(wheel: Path, name: str) -> None:
+def test_wheel_contains_the_assets(wheel: Path, name: str) -> None:
     with zipfile.ZipFile(wheel) as archive:
         assert f"tunix_rt/{name}" in archive.namelist()
 
 
-def test_nothing_but_the_package_is_in_the_wheel(wheel: Path) -> None:
+def test_wheel_contains_only_the_package(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         roots = {name.split("/")[0] for name in archive.namelist()}
     assert {root for root in roots if not root.endswith(".dist-info")} == {"tunix_rt"}
 
 
-def test_a_wheel_without_a_web_app_is_refused(tmp_path: Path) -> None:
+def test_wheel_requires_the_web_app(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="make web"):
         build_wheel(tmp_path, web=tmp_path / "nothing")

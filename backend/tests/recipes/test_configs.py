@@ -1,4 +1,4 @@
-"""Every shipped recipe loads, says for which machine it is, and is planned there."""
+"""Every shipped recipe loads, names its target and fits it."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,7 @@ from tunix_rt.recipes.load import load_recipe
 ROOT = Path(__file__).parents[3]
 CONFIGS = sorted((ROOT / "training" / "configs").iterdir())
 DOES_NOT_FIT = {"seed_m38_tpu.yaml"}
-NAMED_IN_THE_ISSUE = {
+REQUIRED_RECIPES = {
     "demo.yaml",
     "seed_m38_tpu.yaml",
     "smoke_tiny.yaml",
@@ -30,9 +30,9 @@ each_config = pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.ste
 
 
 def target_of(path: Path) -> str:
-    """The target that a recipe's second line names."""
+    """Return the target named in the second line of a recipe."""
     found = re.fullmatch(r"# Target: (\S+)", path.read_text(encoding="utf-8").splitlines()[1])
-    assert found is not None, f"{path.name} does not say for which target it is"
+    assert found is not None, f"{path.name} does not name its target"
     return found[1]
 
 
@@ -40,34 +40,34 @@ def target_of(path: Path) -> str:
 def plans(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Plan]:
     settings = Settings(home=tmp_path_factory.mktemp("home"))
     options = PlanOptions(is_fast=True, online=False)
-    made = {}
+    planned = {}
     for path in CONFIGS:
         recipe, target = load_recipe(path).recipe, find_target(target_of(path))
-        made[path] = plan_recipe(settings, recipe, target, options, PlanProgress())
-    return made
+        planned[path] = plan_recipe(settings, recipe, target, options, PlanProgress())
+    return planned
 
 
-def test_the_recipes_that_people_know_are_there() -> None:
-    assert {path.name for path in CONFIGS} >= NAMED_IN_THE_ISSUE
+def test_required_recipes_are_shipped() -> None:
+    assert {path.name for path in CONFIGS} >= REQUIRED_RECIPES
 
 
 @each_config
-def test_a_recipe_names_a_target_that_exists(path: Path) -> None:
+def test_recipe_names_known_target(path: Path) -> None:
     assert target_of(path) in TARGET_NAMES
 
 
 @each_config
-def test_a_recipe_is_listed_in_the_docs(path: Path) -> None:
+def test_recipe_is_documented(path: Path) -> None:
     assert f"(../training/configs/{path.name})" in (ROOT / "docs" / "recipes.md").read_text(encoding="utf-8")
 
 
 @each_config
-def test_a_recipe_fits_the_target_it_is_for(path: Path, plans: dict[Path, Plan]) -> None:
+def test_recipe_fits_its_target(path: Path, plans: dict[Path, Plan]) -> None:
     assert plans[path].fits == (path.name not in DOES_NOT_FIT), plans[path].reason
 
 
 @each_config
-def test_a_recipe_has_time_to_warm_up_and_to_validate(path: Path, plans: dict[Path, Plan]) -> None:
+def test_warmup_and_eval_fit_schedule(path: Path, plans: dict[Path, Plan]) -> None:
     recipe, num_steps = load_recipe(path).recipe, plans[path].num_steps
     assert num_steps is not None
     assert recipe.training.warmup_steps < num_steps / 2
@@ -75,9 +75,9 @@ def test_a_recipe_has_time_to_warm_up_and_to_validate(path: Path, plans: dict[Pa
 
 
 @each_config
-def test_a_recipe_has_a_name_wherever_the_package_is_installed(path: Path) -> None:
+def test_package_contains_recipe_file(path: Path) -> None:
     assert shipped_recipe_path(path.stem).read_bytes() == path.read_bytes()
 
 
-def test_no_recipe_of_the_package_is_hidden_from_people() -> None:
+def test_package_lists_all_recipes() -> None:
     assert shipped_recipe_names() == [path.stem for path in CONFIGS]

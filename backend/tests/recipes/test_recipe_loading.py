@@ -1,4 +1,4 @@
-"""A recipe is read as it is written, changed only by what was typed, and stored with every change."""
+"""Loading a recipe, overriding its values and recording every override."""
 
 import json
 from pathlib import Path
@@ -25,7 +25,7 @@ def load_text(tmp_path: Path, text: str, *sets: str) -> ResolvedRecipe:
     return load_recipe(path, sets=sets)
 
 
-def test_a_file_fills_the_recipe_and_defaults_fill_the_rest(recipe_file: Path) -> None:
+def test_defaults_fill_missing_keys(recipe_file: Path) -> None:
     resolved = load_recipe(recipe_file)
     assert resolved.recipe.model.name == "tiny-gemma"
     assert resolved.recipe.training.num_steps == 20
@@ -33,7 +33,7 @@ def test_a_file_fills_the_recipe_and_defaults_fill_the_rest(recipe_file: Path) -
     assert resolved.overrides == ()
 
 
-def test_set_changes_a_key_and_is_recorded(recipe_file: Path) -> None:
+def test_set_override_is_recorded(recipe_file: Path) -> None:
     resolved = load_recipe(recipe_file, sets=["training.num_steps=5", "training.learning_rate=1e-3"])
     assert resolved.recipe.training.learning_rate == 1e-3
     assert resolved.overrides == (
@@ -42,36 +42,36 @@ def test_set_changes_a_key_and_is_recorded(recipe_file: Path) -> None:
     )
 
 
-def test_a_flag_changes_a_key_and_gives_its_name_as_reason(recipe_file: Path) -> None:
+def test_flag_override_records_its_name(recipe_file: Path) -> None:
     resolved = load_recipe(recipe_file, flags={"data.dataset": Flag("dev-reasoning-v2", "--dataset")})
     assert resolved.recipe.data.dataset == "dev-reasoning-v2"
     assert [(o.recipe_value, o.reason) for o in resolved.overrides] == [(None, "--dataset")]
 
 
-def test_a_flag_that_changes_nothing_is_no_override(recipe_file: Path) -> None:
+def test_equal_value_records_no_override(recipe_file: Path) -> None:
     assert load_recipe(recipe_file, sets=["training.num_steps=20", "data.row_length=512"]).overrides == ()
 
 
-def test_one_key_asked_for_twice_with_different_values_is_refused(recipe_file: Path) -> None:
+def test_conflicting_overrides_are_rejected(recipe_file: Path) -> None:
     flags = {"training.num_steps": Flag(2, "--smoke-steps")}
     with pytest.raises(InvalidInputError, match="given twice: 5 by --set, 2 by --smoke-steps"):
         load_recipe(recipe_file, sets=["training.num_steps=5"], flags=flags)
     assert load_recipe(recipe_file, sets=["training.num_steps=2"], flags=flags).recipe.training.num_steps == 2
 
 
-@pytest.mark.parametrize("swapped", [False, True])
-def test_a_section_and_a_key_inside_it_may_both_be_set_in_any_order(recipe_file: Path, swapped: bool) -> None:
+@pytest.mark.parametrize("is_reversed", [False, True])
+def test_set_order_does_not_matter(recipe_file: Path, is_reversed: bool) -> None:
     sets = ["training.optimizer=adafactor", "training.optimizer.weight_decay=0.1"]
-    optimizer = load_recipe(recipe_file, sets=sets[::-1] if swapped else sets).recipe.training.optimizer
+    optimizer = load_recipe(recipe_file, sets=sets[::-1] if is_reversed else sets).recipe.training.optimizer
     assert (optimizer.name, optimizer.weight_decay) == ("adafactor", 0.1)
 
 
-def test_set_reaches_into_an_optimizer_that_the_file_gives_by_name(tmp_path: Path) -> None:
+def test_set_reaches_into_named_optimizer(tmp_path: Path) -> None:
     resolved = load_text(tmp_path, SMALL + "  optimizer: adafactor\n", "training.optimizer.decay_rate=0.7")
     assert resolved.recipe.training.optimizer.model_dump()["decay_rate"] == 0.7
 
 
-def test_set_reads_lists_sections_and_null(recipe_file: Path) -> None:
+def test_set_parses_lists_sections_and_null(recipe_file: Path) -> None:
     sets = [
         "training.mode=lora",
         "lora.targets=[q, v]",
@@ -85,11 +85,11 @@ def test_set_reads_lists_sections_and_null(recipe_file: Path) -> None:
     assert recipe.eval.every_steps == 4
 
 
-def test_an_empty_section_has_its_defaults(tmp_path: Path) -> None:
+def test_empty_section_uses_defaults(tmp_path: Path) -> None:
     assert load_text(tmp_path, SMALL + "eval:\n").recipe.eval.every_steps is None
 
 
-def test_the_resolved_recipe_survives_the_disk_with_its_overrides(recipe_file: Path, tmp_path: Path) -> None:
+def test_resolved_recipe_round_trips(recipe_file: Path, tmp_path: Path) -> None:
     sets = ["training.mode=qlora", "training.optimizer=adafactor", "lora.targets=[q]"]
     resolved = load_recipe(recipe_file, sets=sets)
     stored = tmp_path / "recipe.resolved.json"
@@ -128,14 +128,14 @@ def test_the_resolved_recipe_survives_the_disk_with_its_overrides(recipe_file: P
         ("  num_epochs: 1", "training: give either num_epochs or num_steps"),
     ],
 )
-def test_a_mistake_is_named_with_its_key_and_what_is_allowed(tmp_path: Path, line: str, problem: str) -> None:
+def test_mistake_names_key_and_constraint(tmp_path: Path, line: str, problem: str) -> None:
     with pytest.raises(InvalidInputError) as caught:
         load_text(tmp_path, SMALL + line + "\n")
     assert caught.value.detail.startswith(f"mine.yaml is not a recipe that can run: {problem}")
     assert "docs/recipes.md" in caught.value.next_step
 
 
-def test_all_mistakes_are_named_at_once(tmp_path: Path) -> None:
+def test_all_mistakes_are_reported_together(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match=r"model is missing; .*training\.seed .*; sharding\.tensor"):
         load_text(tmp_path, "training: {num_steps: 2, seed: -1}\nsharding: {tensor: 0}\n")
 
@@ -151,25 +151,25 @@ def test_all_mistakes_are_named_at_once(tmp_path: Path) -> None:
         (SMALL + "overrides: true\n", "`overrides` is written by a run"),
     ],
 )
-def test_a_file_that_is_no_recipe_is_refused(tmp_path: Path, text: str, problem: str) -> None:
+def test_invalid_recipe_file_is_rejected(tmp_path: Path, text: str, problem: str) -> None:
     with pytest.raises(InvalidInputError, match=problem):
         load_text(tmp_path, text)
 
 
-def test_a_file_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
+def test_non_utf8_file_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "latin.yaml"
     path.write_bytes(SMALL.encode() + "# café".encode("latin-1"))
     with pytest.raises(InvalidInputError, match="not UTF-8"):
         load_recipe(path)
 
 
-def test_a_byte_order_mark_is_read_over(tmp_path: Path) -> None:
+def test_byte_order_mark_is_ignored(tmp_path: Path) -> None:
     path = tmp_path / "windows.yaml"
     path.write_bytes(SMALL.encode("utf-8-sig"))
     assert load_recipe(path).recipe.training.num_steps == 20
 
 
-def test_a_missing_recipe_offers_its_neighbour(recipe_file: Path) -> None:
+def test_missing_recipe_suggests_nearest(recipe_file: Path) -> None:
     with pytest.raises(NotFoundError, match=r"Did you mean 'small\.yaml'"):
         load_recipe(recipe_file.with_name("smal.yaml"))
     with pytest.raises(InvalidInputError, match="Is a directory"):
@@ -187,12 +187,12 @@ def test_a_missing_recipe_offers_its_neighbour(recipe_file: Path) -> None:
         ("lora.targets=[q", "--set lora.targets, line 1"),
     ],
 )
-def test_a_set_that_cannot_be_meant_is_refused(recipe_file: Path, text: str, problem: str) -> None:
+def test_invalid_set_is_rejected(recipe_file: Path, text: str, problem: str) -> None:
     with pytest.raises(InvalidInputError) as caught:
         load_recipe(recipe_file, sets=[text])
     assert problem in caught.value.detail
 
 
-def test_set_does_not_hide_a_broken_section(tmp_path: Path) -> None:
+def test_set_does_not_hide_invalid_section(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="training must be a section of keys, not 5"):
         load_text(tmp_path, "model: {name: tiny-gemma}\ntraining: 5\n", "training.num_steps=3")

@@ -1,4 +1,4 @@
-"""Files and metrics of runs over HTTP: those in the run's directory, whole or in ranges, and no others."""
+"""Artifacts and metrics of runs over HTTP: whole files, byte ranges, nothing outside the run directory."""
 
 import os
 from pathlib import Path
@@ -18,7 +18,7 @@ from tunix_rt.base.settings import Settings
 from tunix_rt.engines.training.run_dir import RunDir
 
 RUN = "/api/tunix/runs/run-1"
-NOT_ITS_FILES = [
+INVALID_PATHS = [
     "../run-2/secret.txt",
     "model/../../run-2/secret.txt",
     "..",
@@ -30,10 +30,10 @@ NOT_ITS_FILES = [
     "",
     ".",
     "a\x00b",
-    "leaves",
-    "leaves-far/passwd",
+    "escaping",
+    "escaping-dir/passwd",
     "dangling",
-    "turns/turns",
+    "loop/loop",
     "..\\run-2\\secret.txt",
     "x" * 1000,
 ]
@@ -47,13 +47,11 @@ def run_dir(store: Home) -> RunDir:
 
 
 def download(client: TestClient, path: str, **headers: str) -> httpx.Response:
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return client.get(f"{RUN}/artifacts/{quote(path, safe='')}/download", headers=named)
+    fields = {name.replace("_", "-"): value for name, value in headers.items()}
+    return client.get(f"{RUN}/artifacts/{quote(path, safe='')}/download", headers=fields)
 
 
-def test_files_in_every_folder_are_listed_with_the_hashes_of_the_manifest(
-    client: TestClient, run_dir: RunDir
-) -> None:
+def test_artifacts_include_manifest_hashes(client: TestClient, run_dir: RunDir) -> None:
     (run_dir.checkpoints / "20").mkdir(parents=True)
     (run_dir.checkpoints / "20" / "state.pt").write_bytes(b"12345")
     (run_dir.path / ".lock").touch()
@@ -72,22 +70,22 @@ def test_files_in_every_folder_are_listed_with_the_hashes_of_the_manifest(
     assert weights["sha256"] == run_dir.file_hashes()["model/model.safetensors"]
 
 
-def test_a_run_that_waits_has_no_files_and_no_metrics(client: TestClient, store: Home) -> None:
+def test_queued_run_has_no_output_files(client: TestClient, store: Home) -> None:
     queued(store)
     assert client.get(f"{RUN}/artifacts").json() == {"run_id": "run-1", "artifacts": [], "total_bytes": 0}
     assert client.get(f"{RUN}/metrics").json() == []
 
 
-def test_metrics_are_the_lines_of_the_file_without_a_torn_one(client: TestClient, store: Home) -> None:
+def test_metrics_skip_torn_last_line(client: TestClient, store: Home) -> None:
     run = WrittenRun(store)
     for step in range(1, 4):
         run.log_step(step)
-    whole = run.metrics()
+    metrics = run.metrics()
     with run.run_dir.metrics.open("a") as file:
         file.write('{"step": 4, "lo')
     response = client.get(f"{RUN}/metrics")
     assert response.headers["content-type"] == "application/json"
-    assert response.json() == whole
+    assert response.json() == metrics
     run.run_dir.metrics.write_text('{"step": 1')
     assert client.get(f"{RUN}/metrics").json() == []
     run.run_dir.metrics.write_text('{"step": 1}\n' * 100_000)
@@ -95,15 +93,15 @@ def test_metrics_are_the_lines_of_the_file_without_a_torn_one(client: TestClient
 
 
 @on_sqlite
-def test_a_file_is_sent_whole_or_in_the_range_that_is_asked_for(client: TestClient, run_dir: RunDir) -> None:
+def test_download_supports_byte_ranges(client: TestClient, run_dir: RunDir) -> None:
     content = bytes(range(256)) * 4096
     (run_dir.model / "weights.bin").write_bytes(content)
-    whole = download(client, "model/weights.bin")
-    assert (whole.status_code, whole.content) == (200, content)
-    assert whole.headers["content-disposition"] == "attachment; filename*=utf-8''weights.bin"
-    part = download(client, "model/weights.bin", Range="bytes=255-256", If_Range=whole.headers["etag"])
-    assert (part.status_code, part.content) == (206, b"\xff\x00")
-    assert part.headers["content-range"] == f"bytes 255-256/{len(content)}"
+    complete = download(client, "model/weights.bin")
+    assert (complete.status_code, complete.content) == (200, content)
+    assert complete.headers["content-disposition"] == "attachment; filename*=utf-8''weights.bin"
+    ranged = download(client, "model/weights.bin", Range="bytes=255-256", If_Range=complete.headers["etag"])
+    assert (ranged.status_code, ranged.content) == (206, b"\xff\x00")
+    assert ranged.headers["content-range"] == f"bytes 255-256/{len(content)}"
     rest = download(client, "model/weights.bin", Range="bytes=1000000-")
     assert (rest.status_code, rest.content) == (206, content[1_000_000:])
     changed = download(client, "model/weights.bin", Range="bytes=0-1", If_Range='"another"')
@@ -111,7 +109,7 @@ def test_a_file_is_sent_whole_or_in_the_range_that_is_asked_for(client: TestClie
 
 
 @on_sqlite
-def test_a_range_behind_the_end_is_refused_with_the_size(client: TestClient, run_dir: RunDir) -> None:
+def test_range_past_end_returns_416(client: TestClient, run_dir: RunDir) -> None:
     (run_dir.path / "notes.txt").write_text("12345")
     refused = download(client, "notes.txt", Range="bytes=5-")
     assert "5 bytes" in error_of(refused, 416)["detail"]
@@ -119,60 +117,60 @@ def test_a_range_behind_the_end_is_refused_with_the_size(client: TestClient, run
 
 
 @on_sqlite
-def test_a_client_that_has_the_file_is_told_so(client: TestClient, run_dir: RunDir) -> None:
+def test_matching_etag_returns_304(client: TestClient, run_dir: RunDir) -> None:
     tag = download(client, "run_manifest.json").headers["etag"]
-    again = download(client, "run_manifest.json", If_None_Match=tag)
-    assert (again.status_code, again.content) == (304, b"")
+    cached = download(client, "run_manifest.json", If_None_Match=tag)
+    assert (cached.status_code, cached.content) == (304, b"")
     (run_dir.path / "run_manifest.json").write_text("{}")
     assert download(client, "run_manifest.json", If_None_Match=tag).status_code == 200
 
 
 @on_sqlite
-def test_a_head_request_tells_of_the_file_without_sending_it(client: TestClient, run_dir: RunDir) -> None:
+def test_head_returns_headers_only(client: TestClient, run_dir: RunDir) -> None:
     (run_dir.path / "ünï code.txt").write_text("12345")
-    answer = client.head(f"{RUN}/artifacts/{quote('ünï code.txt')}/download")
-    assert (answer.status_code, answer.content) == (200, b"")
-    assert (answer.headers["content-length"], answer.headers["accept-ranges"]) == ("5", "bytes")
-    assert quote("ünï code.txt") in answer.headers["content-disposition"]
+    response = client.head(f"{RUN}/artifacts/{quote('ünï code.txt')}/download")
+    assert (response.status_code, response.content) == (200, b"")
+    assert (response.headers["content-length"], response.headers["accept-ranges"]) == ("5", "bytes")
+    assert quote("ünï code.txt") in response.headers["content-disposition"]
 
 
 @on_sqlite
-def test_what_is_not_a_file_of_the_run_does_not_exist(client: TestClient, run_dir: RunDir) -> None:
+def test_invalid_artifact_paths_return_404(client: TestClient, run_dir: RunDir) -> None:
     outside = run_dir.path.with_name("run-2")
     outside.mkdir()
     (outside / "secret.txt").write_text("secret")
     (run_dir.path / ".lock").write_text("locked")
     (run_dir.model / ".hidden").write_text("hidden")
-    (run_dir.path / "leaves").symlink_to(outside / "secret.txt")
-    (run_dir.path / "leaves-far").symlink_to("/etc")
+    (run_dir.path / "escaping").symlink_to(outside / "secret.txt")
+    (run_dir.path / "escaping-dir").symlink_to("/etc")
     (run_dir.path / "dangling").symlink_to("nowhere")
-    (run_dir.path / "turns").symlink_to("turns")
-    for path in NOT_ITS_FILES:
+    (run_dir.path / "loop").symlink_to("loop")
+    for path in INVALID_PATHS:
         error_of(download(client, path), 404)
     listed = {file["path"] for file in client.get(f"{RUN}/artifacts").json()["artifacts"]}
     assert listed == {"model/model.safetensors", "recipe.resolved.json", "run_manifest.json"}
 
 
 @on_sqlite
-def test_a_link_that_stays_inside_is_followed(client: TestClient, run_dir: RunDir) -> None:
+def test_internal_symlink_is_followed(client: TestClient, run_dir: RunDir) -> None:
     (run_dir.path / "latest").symlink_to("model/model.safetensors")
     assert download(client, "latest").content == b"not really weights"
 
 
 @on_sqlite
-def test_a_home_behind_a_link_is_the_same_home(client: TestClient, store: Home, tmp_path: Path) -> None:
+def test_symlinked_run_dir_is_served(client: TestClient, store: Home, tmp_path: Path) -> None:
     queued(store)
-    elsewhere = finished_run(tmp_path / "large-disk" / "run-1")
+    target = finished_run(tmp_path / "large-disk" / "run-1")
     store.settings.runs_dir.mkdir()
-    (store.settings.runs_dir / "run-1").symlink_to(elsewhere.path)
+    (store.settings.runs_dir / "run-1").symlink_to(target.path)
     assert download(client, "model/model.safetensors").content == b"not really weights"
 
 
 @on_sqlite
-def test_a_large_file_is_sent_in_constant_memory(settings: Settings, store: Home, run_dir: RunDir) -> None:
+def test_large_download_uses_constant_memory(settings: Settings, store: Home, run_dir: RunDir) -> None:
     size = 250 * 1024 * 1024
     with (run_dir.path / "large.bin").open("wb") as file:
-        os.truncate(file.fileno(), size)  # no room on the disk is needed for zeros
+        os.truncate(file.fileno(), size)  # sparse: takes no disk space
     with live_server(settings) as server, httpx.Client(base_url=server.url, timeout=60) as client:
         client.get("/api/health").raise_for_status()
         client.get(f"{RUN}/artifacts").raise_for_status()

@@ -1,4 +1,4 @@
-"""Live views over HTTP: server-sent events that end, and go on where a client was."""
+"""Run logs and live streams over HTTP: server-sent events that end and resume from the client's position."""
 
 import json
 import subprocess
@@ -20,7 +20,7 @@ from tunix_rt.base.settings import Settings
 LOGS = "/api/tunix/runs/run-1/logs"
 STREAM = "/api/tunix/runs/run-1/stream"
 NUM_LINES = 100_000
-PRINTS_A_BURST = f"""
+BURST_PROGRAM = f"""
 import sys
 sys.stdout.write("".join(f"line {{n}} with some words in it\\n" for n in range({NUM_LINES})))
 """
@@ -42,7 +42,7 @@ def view(client: TestClient, url: str, **request: dict[str, str]) -> Viewer:
     return viewer
 
 
-def test_the_log_of_a_run_is_streamed_and_ends(client: TestClient, run: WrittenRun) -> None:
+def test_log_stream_ends_with_status(client: TestClient, run: WrittenRun) -> None:
     run.print("one\ntwo\n")
     run.finish()
     viewer = view(client, LOGS)
@@ -50,18 +50,16 @@ def test_the_log_of_a_run_is_streamed_and_ends(client: TestClient, run: WrittenR
     assert viewer.kinds == ["log", "status"]
 
 
-def test_a_client_that_comes_back_names_its_place_in_query_or_header(
-    client: TestClient, run: WrittenRun
-) -> None:
+def test_log_stream_resumes_from_position(client: TestClient, run: WrittenRun) -> None:
     run.print("one\ntwo\n")
     run.finish()
     assert view(client, LOGS, params={"since_seq": "4"}).log == "two\n"
     assert view(client, LOGS, headers={"Last-Event-ID": "4"}).log == "two\n"
-    # A browser repeats the address that it began with: its header is the newer word.
+    # A browser reconnects with its original URL, so the header is newer than the query.
     assert view(client, LOGS, params={"since_seq": "4"}, headers={"Last-Event-ID": "8"}).log == ""
 
 
-def test_everything_of_a_run_is_streamed_and_ends(client: TestClient, run: WrittenRun) -> None:
+def test_run_stream_carries_every_source(client: TestClient, run: WrittenRun) -> None:
     run.event("started", "on a CPU")
     run.log_step(1)
     run.print("step 1\n")
@@ -74,13 +72,13 @@ def test_everything_of_a_run_is_streamed_and_ends(client: TestClient, run: Writt
         assert view(client, STREAM, **request).kinds == ["status"]
 
 
-def test_an_unknown_run_is_not_found_before_anything_is_sent(client: TestClient) -> None:
+def test_unknown_run_returns_404(client: TestClient) -> None:
     for route in ("logs", "stream", "metrics", "artifacts", "artifacts/a/download"):
         assert "ghost" in error_of(client.get(f"/api/tunix/runs/ghost/{route}"), 404)["detail"]
 
 
 @on_sqlite
-def test_a_place_that_cannot_be_is_refused(client: TestClient, run: WrittenRun) -> None:
+def test_invalid_positions_return_422(client: TestClient, run: WrittenRun) -> None:
     error_of(client.get(LOGS, params={"since_seq": "-1"}), 422)
     error_of(client.get(LOGS, params={"since_seq": str(10**15)}), 422)
     error_of(client.get(LOGS, headers={"Last-Event-ID": "yesterday"}), 422)
@@ -90,40 +88,38 @@ def test_a_place_that_cannot_be_is_refused(client: TestClient, run: WrittenRun) 
 
 
 @on_sqlite
-def test_a_burst_reaches_every_viewer_whole_even_one_that_was_cut_off(
-    settings: Settings, run: WrittenRun
-) -> None:
+def test_burst_survives_reconnect(settings: Settings, run: WrittenRun) -> None:
     expected = "".join(f"line {n} with some words in it\n" for n in range(NUM_LINES))
     with live_server(settings) as server, httpx.Client(base_url=server.url, timeout=60) as client:
         with client.stream("GET", STREAM) as first:
-            _print_from_a_child(run.job_dir.output)
-            cut_off = Viewer()
+            _print_burst(run.job_dir.output)
+            interrupted = Viewer()
             for message in messages_of(first.iter_lines()):
-                cut_off.take(*message)
-                if cut_off.log:
-                    break  # in the middle of the burst
-        assert 0 < len(cut_off.log) < len(expected)
+                interrupted.take(*message)
+                if interrupted.log:
+                    break
+        assert 0 < len(interrupted.log) < len(expected)
         wait_for(lambda: not server.has_open(run.job_dir.output))
         run.finish()
-        with client.stream("GET", STREAM, headers={"Last-Event-ID": cut_off.last_id}) as second:
+        with client.stream("GET", STREAM, headers={"Last-Event-ID": interrupted.last_id}) as second:
             for message in messages_of(second.iter_lines()):
-                cut_off.take(*message)
-        whole = Viewer()
+                interrupted.take(*message)
+        complete = Viewer()
         with client.stream("GET", LOGS) as response:
             for message in messages_of(response.iter_lines()):
-                whole.take(*message)
-    assert cut_off.log == whole.log == expected
-    assert cut_off.status == whole.status == "succeeded"
+                complete.take(*message)
+    assert interrupted.log == complete.log == expected
+    assert interrupted.status == complete.status == "succeeded"
 
 
-def _print_from_a_child(output: Path) -> None:
-    """Into the file itself, as every run does: there is no pipe that could fill up."""
+def _print_burst(output: Path) -> None:
+    """Write straight to the output file, as every run does: no pipe can fill up."""
     with output.open("ab") as file:
-        subprocess.run([sys.executable, "-c", PRINTS_A_BURST], stdout=file, check=True, timeout=60)
+        subprocess.run([sys.executable, "-c", BURST_PROGRAM], stdout=file, check=True, timeout=60)
 
 
 @on_sqlite
-def test_a_server_that_is_told_to_stop_ends_its_streams(settings: Settings, run: WrittenRun) -> None:
+def test_server_shutdown_ends_streams(settings: Settings, run: WrittenRun) -> None:
     run.print("hello\n")
     with live_server(settings) as server, httpx.Client(base_url=server.url, timeout=60) as client:
         with client.stream("GET", LOGS) as response:

@@ -1,4 +1,4 @@
-"""Runs over HTTP: submitted, listed, controlled and removed, on both databases."""
+"""Runs over HTTP: submission, listing, control and removal, on both databases."""
 
 import json
 from typing import Any
@@ -19,39 +19,39 @@ from tunix_rt.runs.store.workers import WorkerRepository
 RUNS = "/api/tunix/runs"
 
 
-def submitted(client: TestClient, store: Home, **values: Any) -> Response:
+def submit_run(client: TestClient, store: Home, **values: Any) -> Response:
     build_demo(store.settings)
     return client.post(RUNS, json={"recipe": SMALL_RECIPE, "device": "cpu"} | values)
 
 
-def ids(client: TestClient, query: str = "") -> list[str]:
-    answer = client.get(f"{RUNS}?{query}")
-    assert answer.status_code == 200, answer.text
-    page = answer.json()
+def list_ids(client: TestClient, query: str = "") -> list[str]:
+    response = client.get(f"{RUNS}?{query}")
+    assert response.status_code == 200, response.text
+    page = response.json()
     assert page["pagination"]["total"] == len(page["data"])
     return [run["run_id"] for run in page["data"]]
 
 
-def test_a_submitted_run_is_found_everywhere(client: TestClient, store: Home) -> None:
-    answer = submitted(client, store, name="first", priority=4)
-    assert answer.status_code == 201, answer.text
-    run = answer.json()
+def test_submitted_run_is_listed_and_claimable(client: TestClient, store: Home, runs: RunRepository) -> None:
+    response = submit_run(client, store, name="first", priority=4)
+    assert response.status_code == 201, response.text
+    run = response.json()
     assert client.get(f"{RUNS}/{run['run_id']}").json() == run
     assert run["plan"]["fits"] is True
     assert run["recipe"]["training"]["num_steps"] == 2
-    assert ids(client) == [run["run_id"]]
+    assert list_ids(client) == [run["run_id"]]
     status = client.get(f"{RUNS}/{run['run_id']}/status").json()
     assert (status["status"], status["num_attempts"]) == ("queued", 0)
     events = client.get(f"{RUNS}/{run['run_id']}/events").json()["data"]
     assert [event["kind"] for event in events] == ["submitted"]
     assert client.get(f"{RUNS}/{run['run_id']}/events?after=0").json()["data"] == []
-    claim = RunRepository(store.database).claim("worker-a", ANY_SLOT)
+    claim = runs.claim("worker-a", ANY_SLOT)
     assert claim is not None
     assert claim.run.run_id == run["run_id"]
 
 
-def test_what_cannot_run_is_refused_and_not_queued(client: TestClient, store: Home) -> None:
-    for values, status, said in [
+def test_invalid_submissions_are_not_queued(client: TestClient, store: Home) -> None:
+    for values, status, expected in [
         ({"recipe": "smoke_tinny"}, 404, "smoke_tiny"),
         ({"dataset": "demo-v7"}, 404, "demo-v1"),
         ({"overrides": ["training.num_stepz=1"]}, 422, "training.num_steps"),
@@ -60,34 +60,34 @@ def test_what_cannot_run_is_refused_and_not_queued(client: TestClient, store: Ho
         ({"recepe": "demo"}, 422, "recepe"),
         ({"recipe": {}}, 422, "recipe is empty"),
     ]:
-        error = error_of(submitted(client, store, **values), status)
-        assert said in error["detail"] + error["next_step"]
-    assert ids(client) == []
+        error = error_of(submit_run(client, store, **values), status)
+        assert expected in error["detail"] + error["next_step"]
+    assert list_ids(client) == []
 
 
-def test_what_does_not_fit_is_a_conflict_with_advice(client: TestClient, store: Home) -> None:
-    large = {"recipe": "lora_gemma_2b", "target": "t4", "dataset": "demo-v1",
+def test_oversized_run_needs_force(client: TestClient, store: Home) -> None:
+    oversized = {"recipe": "lora_gemma_2b", "target": "t4", "dataset": "demo-v1",
              "overrides": ["training.batch_size=512", "training.remat=none", "eval={}"]}  # fmt: skip
-    error = error_of(submitted(client, store, **large), 409)
+    error = error_of(submit_run(client, store, **oversized), 409)
     assert error["code"] == "does-not-fit"
     assert "would make it fit" in error["next_step"]
-    forced = submitted(client, store, **large, is_forced=True)
+    forced = submit_run(client, store, **oversized, is_forced=True)
     assert forced.json()["request"]["is_forced"] is True
 
 
-def test_cancelling_never_breaks_the_list(client: TestClient, store: Home) -> None:
+def test_cancelling_runs_stay_listed(client: TestClient, store: Home, runs: RunRepository) -> None:
     queued(store, "waiting")
-    RunRepository(store.database).cancel("waiting")
+    runs.cancel("waiting")
     running = claimed(store, "running").run.run_id
     assert client.post(f"{RUNS}/{running}/cancel").json()["status"] == "cancelling"
-    assert ids(client) == ["running", "waiting"]
-    assert ids(client, "status=cancelling&status=cancelled") == ["running", "waiting"]
+    assert list_ids(client) == ["running", "waiting"]
+    assert list_ids(client, "status=cancelling&status=cancelled") == ["running", "waiting"]
     assert client.get(f"{RUNS}/{running}/status").json()["status"] == "cancelling"
     assert error_of(client.post(f"{RUNS}/waiting/cancel"), 409)["code"] == "conflict"
 
 
-def test_a_run_is_paused_resumed_put_first_and_removed(client: TestClient, store: Home) -> None:
-    run_id = submitted(client, store).json()["run_id"]
+def test_pause_resume_reprioritize_and_delete(client: TestClient, store: Home) -> None:
+    run_id = submit_run(client, store).json()["run_id"]
     run = f"{RUNS}/{run_id}"
     assert client.post(f"{run}/pause").json()["is_held"] is True
     assert client.post(f"{run}/resume").json()["is_held"] is False
@@ -99,20 +99,20 @@ def test_a_run_is_paused_resumed_put_first_and_removed(client: TestClient, store
     error_of(client.delete(run), 404)
 
 
-def test_lists_are_paged_and_filtered(client: TestClient, store: Home) -> None:
+def test_runs_are_paginated_and_filtered(client: TestClient, store: Home) -> None:
     for number in range(3):
         queued(store, f"run-{number}", engine="torch" if number else "jax")
     page = client.get(f"{RUNS}?limit=2&offset=1").json()
     assert [run["run_id"] for run in page["data"]] == ["run-1", "run-0"]
     assert (page["pagination"]["total"], page["pagination"].get("next_offset")) == (3, None)
-    assert ids(client, "engine=jax&dataset=demo-v1&mode=full&model=LLAMA&text=run") == ["run-0"]
+    assert list_ids(client, "engine=jax&dataset=demo-v1&mode=full&model=LLAMA&text=run") == ["run-0"]
     error_of(client.get(f"{RUNS}?status=pending"), 422)
     error_of(client.get(f"{RUNS}/..%2F..%2Fetc"), 404)
 
 
-def test_the_queue_says_how_it_stands_and_can_be_paused(client: TestClient, store: Home) -> None:
+def test_queue_reports_status_and_pauses(client: TestClient, store: Home, workers: WorkerRepository) -> None:
     queued(store, "held", is_held=True)
-    WorkerRepository(store.database).register(make_worker())
+    workers.register(make_worker())
     queue = client.get("/api/tunix/queue").json()
     assert (queue["is_paused"], queue["num_runs"], queue["num_held"]) == (False, {"queued": 1}, 1)
     assert client.post("/api/tunix/queue/pause").json()["is_paused"] is True
@@ -121,41 +121,41 @@ def test_the_queue_says_how_it_stands_and_can_be_paused(client: TestClient, stor
     assert [worker["worker_id"] for worker in workers] == ["worker-a"]
 
 
-def test_a_dry_run_plans_and_queues_nothing(client: TestClient, store: Home) -> None:
+def test_dry_run_queues_nothing(client: TestClient, store: Home) -> None:
     build_demo(store.settings)
-    asked = {"recipe": SMALL_RECIPE, "device": "cpu"}
-    tried = client.post("/api/tunix/run", json=asked).json()
-    assert tried["preview"]["plan"]["num_steps"] == 2
-    assert ids(client) == []
-    run = client.post("/api/tunix/run", json=asked | {"dry_run": False}).json()["run"]
-    assert ids(client) == [run["run_id"]]
+    payload = {"recipe": SMALL_RECIPE, "device": "cpu"}
+    response = client.post("/api/tunix/run", json=payload).json()
+    assert response["preview"]["plan"]["num_steps"] == 2
+    assert list_ids(client) == []
+    run = client.post("/api/tunix/run", json=payload | {"dry_run": False}).json()["run"]
+    assert list_ids(client) == [run["run_id"]]
 
 
-def test_rows_and_a_recipe_for_training_come_from_a_dataset(client: TestClient, store: Home) -> None:
+def test_dataset_exports_rows_and_recipe(client: TestClient, store: Home) -> None:
     build_demo(store.settings)
     rows = client.post("/api/tunix/sft/export", json={"dataset_key": "demo-v1", "limit": 3})
     assert len([json.loads(line) for line in rows.text.splitlines()]) == 3
-    asked = {"dataset_key": "demo-v1", "model_id": "tiny-llama", "weight_decay": 0.5}
-    made = client.post("/api/tunix/sft/manifest", json=asked)
-    assert made.status_code == 201, made.text
-    recipe = resolve_recipe(parse_yaml(made.json()["manifest_yaml"], what="it")).recipe
+    payload = {"dataset_key": "demo-v1", "model_id": "tiny-llama", "weight_decay": 0.5}
+    response = client.post("/api/tunix/sft/manifest", json=payload)
+    assert response.status_code == 201, response.text
+    recipe = resolve_recipe(parse_yaml(response.json()["manifest_yaml"], what="manifest")).recipe
     assert recipe.training.optimizer.weight_decay == 0.5
     assert recipe.training.learning_rate == 2e-5
     assert (recipe.data.dataset, recipe.training.num_epochs) == ("demo-v1", 3)
 
 
-def test_single_traces_are_exported_by_their_ids(client: TestClient, store: Home) -> None:
+def test_traces_are_exported_by_id(client: TestClient, store: Home) -> None:
     rows = sums(2)
     add(store, rows)
-    asked = {"trace_ids": [str(row.id) for row in rows]}
-    lines = client.post("/api/tunix/sft/export", json=asked).text.splitlines()
+    payload = {"trace_ids": [str(row.id) for row in rows]}
+    lines = client.post("/api/tunix/sft/export", json=payload).text.splitlines()
     assert len(lines) == 2
     error_of(client.post("/api/tunix/sft/export", json={"trace_ids": ["no-id"]}), 422)
     error_of(client.post("/api/tunix/sft/export", json={}), 422)
     error_of(client.post("/api/tunix/sft/export", json={"dataset_key": "nothing-v1"}), 404)
 
 
-def test_the_server_says_what_it_trains_with(client: TestClient) -> None:
+def test_status_lists_engines_and_recipes(client: TestClient) -> None:
     status = client.get("/api/tunix/status").json()
     assert status["available"] is True
     assert status["engines"] == ["jax", "torch"]

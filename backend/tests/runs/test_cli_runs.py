@@ -1,4 +1,4 @@
-"""The commands around runs and the queue, as a person and as a program use them; no model runs here."""
+"""The `runs` and `queue` commands, with terminal and JSON output; no model runs here."""
 
 import json
 import time
@@ -35,7 +35,7 @@ FAILURE = RunFailure(code="bad-data", detail="The rows are gone.", next_step="Bu
 
 @pytest.fixture(autouse=True)
 def recipe(tmp_path: Path) -> str:
-    """The file of a small recipe, and its dataset in the home."""
+    """Write a small recipe and build its dataset in the home."""
     build_demo(Settings())
     path = tmp_path / "small.yaml"
     path.write_text(json.dumps(SMALL_RECIPE), encoding="utf-8")
@@ -44,7 +44,7 @@ def recipe(tmp_path: Path) -> str:
 
 @pytest.fixture
 def home_store() -> Iterator[Home]:
-    """The store that the commands use."""
+    """Open the home that the commands use."""
     opened = open_home(Settings())
     yield opened
     opened.close()
@@ -55,23 +55,23 @@ def invoke(*arguments: str) -> Result:
 
 
 def run(*arguments: str) -> str:
-    """What a command prints for people."""
+    """Run a command and return its terminal output."""
     result = invoke(*arguments)
     assert result.exit_code == 0, result.output
     return result.stdout
 
 
 def run_json(*arguments: str) -> Any:
-    """What a command prints for programs."""
+    """Run a command and return its JSON output."""
     return json.loads(run(*arguments, "--json"))
 
 
-def submitted(recipe: str, *options: str) -> str:
+def submit_run(recipe: str, *options: str) -> str:
     run_id: str = run_json("runs", "submit", recipe, "--device", "cpu", *options)["run_id"]
     return run_id
 
 
-def test_a_recipe_is_submitted_from_a_file_or_by_name(recipe: str) -> None:
+def test_submit_accepts_file_or_name(recipe: str) -> None:
     result = invoke("runs", "submit", recipe, "--device", "cpu", "--set", "training.num_steps=1")
     assert result.exit_code == 0, result.output
     assert "tunix-rt worker" in result.stderr
@@ -83,38 +83,38 @@ def test_a_recipe_is_submitted_from_a_file_or_by_name(recipe: str) -> None:
     assert rows[1]["run_id"] in run("runs", "list")
 
 
-def test_a_run_is_named_by_the_beginning_or_the_end_of_its_id(recipe: str) -> None:
-    first, second = submitted(recipe), submitted(recipe)
-    last_word = first.rpartition("-")[2]
-    assert run_json("runs", "show", last_word)["run_id"] == first
+def test_partial_run_ids_are_resolved(recipe: str) -> None:
+    first, second = submit_run(recipe), submit_run(recipe)
+    suffix = first.rpartition("-")[2]
+    assert run_json("runs", "show", suffix)["run_id"] == first
     assert run_json("runs", "show", second)["run_id"] == second
     with pytest.raises(InvalidInputError, match="several runs"):
-        raise_of(invoke("runs", "show", "20"))
+        reraise(invoke("runs", "show", "20"))
     with pytest.raises(NotFoundError, match="runs list"):
-        raise_of(invoke("runs", "cancel", "nothing"))
+        reraise(invoke("runs", "cancel", "nothing"))
 
 
-def raise_of(result: Result) -> None:
-    """The error that the command line would print."""
+def reraise(result: Result) -> None:
+    """Raise the error that the command line would print."""
     assert result.exception is not None
     raise result.exception
 
 
-def test_a_run_is_paused_resumed_put_first_cancelled_and_removed(recipe: str) -> None:
-    run_id = submitted(recipe)
+def test_pause_resume_reprioritize_cancel_and_remove(recipe: str) -> None:
+    run_id = submit_run(recipe)
     assert run("runs", "pause", run_id).startswith("paused")
     assert run("runs", "resume", run_id).startswith("queued")
     assert run("runs", "priority", run_id, "--", "-5").startswith("queued")
     assert run_json("runs", "priority", run_id, "7")["priority"] == 7
     assert run("runs", "cancel", run_id).startswith("cancelled")
     with pytest.raises(ConflictError, match="was cancelled"):
-        raise_of(invoke("runs", "cancel", run_id))
+        reraise(invoke("runs", "cancel", run_id))
     assert run_json("runs", "rm", run_id) == {"removed": [run_id]}
     assert run_json("runs", "list") == []
 
 
-def test_show_puts_the_plan_beside_what_was_measured(recipe: str, home_store: Home) -> None:
-    run_id = submitted(recipe)
+def test_show_compares_plan_and_measurements(recipe: str, home_store: Home) -> None:
+    run_id = submit_run(recipe)
     claim = RunRepository(home_store.database).claim("worker-a", ANY_SLOT)
     assert claim is not None
     RunRepository(home_store.database).finish(claim.lease, "succeeded", "Done.", exit_code=0, figures=FIGURES)
@@ -129,17 +129,17 @@ def test_show_puts_the_plan_beside_what_was_measured(recipe: str, home_store: Ho
     ]
 
 
-def test_waiting_ends_with_the_code_of_the_run(recipe: str, home_store: Home) -> None:
+def test_wait_exits_with_run_code(recipe: str, home_store: Home) -> None:
     WorkerRepository(home_store.database).register(make_worker())
 
-    def work() -> None:
+    def fail_next_run() -> None:
         while (claim := RunRepository(home_store.database).claim("worker-a", ANY_SLOT)) is None:
             time.sleep(0.02)
         RunRepository(home_store.database).finish(
             claim.lease, "failed", "Failed.", exit_code=3, failure=FAILURE
         )
 
-    worker = Thread(target=work)
+    worker = Thread(target=fail_next_run)
     worker.start()
     result = invoke("runs", "submit", recipe, "--device", "cpu", "--wait")
     worker.join()
@@ -148,15 +148,15 @@ def test_waiting_ends_with_the_code_of_the_run(recipe: str, home_store: Home) ->
     assert "The rows are gone." in run("runs", "show", RunRepository(home_store.database).find_ids("20")[0])
 
 
-def test_runs_of_the_train_command_are_listed_too(home_store: Home) -> None:
+def test_list_includes_unmanaged_runs(home_store: Home) -> None:
     finished_run(home_store.settings.runs_dir / "by-hand")
     assert [row["run_id"] for row in run_json("runs", "list", "--status", "succeeded")] == ["by-hand"]
     assert run_json("runs", "list", "--status", "failed") == []
     with pytest.raises(InvalidInputError, match="Did you mean 'cancelled'"):
-        raise_of(invoke("runs", "list", "--status", "canceled"))
+        reraise(invoke("runs", "list", "--status", "canceled"))
 
 
-def test_the_queue_is_paused_and_opened_again(home_store: Home) -> None:
+def test_queue_pauses_and_resumes(home_store: Home) -> None:
     assert "tunix-rt worker" in run("queue", "status")
     WorkerRepository(home_store.database).register(make_worker())
     assert run_json("queue", "pause")["is_paused"] is True

@@ -1,4 +1,4 @@
-"""`tunix-rt runs logs`: what a run prints, in a terminal."""
+"""`tunix-rt runs logs`: the output of a run in a terminal."""
 
 import json
 import threading
@@ -33,37 +33,37 @@ def logs(settings: Settings) -> Logs:
     return invoke
 
 
-def test_everything_that_was_printed_is_shown_as_it_is(run: WrittenRun, logs: Logs) -> None:
+def test_logs_print_output_verbatim(run: WrittenRun, logs: Logs) -> None:
     run.print("one [bold]\n" + "x" * 100_000 + "\nthree\n")
     assert logs("run-1").stdout == "one [bold]\n" + "x" * 100_000 + "\nthree\n"
 
 
-def test_the_last_lines_can_be_asked_for(run: WrittenRun, logs: Logs) -> None:
+def test_tail_limits_lines(run: WrittenRun, logs: Logs) -> None:
     run.print("".join(f"line {number}\n" for number in range(1_000)))
     assert logs("run-1", "--tail", "2").stdout == "line 998\nline 999\n"
     assert logs("run-1", "-n", "0").stdout == ""
 
 
-def test_a_run_is_followed_until_it_has_ended(run: WrittenRun, logs: Logs) -> None:
+def test_follow_stops_when_run_ends(run: WrittenRun, logs: Logs) -> None:
     run.print("before\n")
 
-    def go_on() -> None:
-        run.print("after\nthe end without a line")
+    def finish_run() -> None:
+        run.print("after\nno newline")
         run.finish("failed")
 
-    thread = threading.Timer(0.2, go_on)
+    thread = threading.Timer(0.2, finish_run)
     thread.start()
     result = logs("run-1", "--follow")
     thread.join()
-    assert result.stdout == "before\nafter\nthe end without a line"
+    assert result.stdout == "before\nafter\nno newline"
     assert "run-1: failed" in result.stderr
 
 
-def test_programs_get_the_messages_of_the_stream(run: WrittenRun, logs: Logs) -> None:
+def test_json_prints_stream_messages(run: WrittenRun, logs: Logs) -> None:
     run.print("one\n")
     run.finish()
-    told = [json.loads(line) for line in logs("run-1", "--json").stdout.splitlines()]
-    assert told == [
+    messages = [json.loads(line) for line in logs("run-1", "--json").stdout.splitlines()]
+    assert messages == [
         {"seq": 4, "stream": "output", "chunk": "one\n", "is_partial": False},
         {"status": "succeeded"},
     ]

@@ -1,4 +1,4 @@
-"""Many viewers of a run: one follower for all of them, and none is in another's way."""
+"""Many viewers of a run share one follower, and none blocks another."""
 
 import asyncio
 import os
@@ -28,7 +28,9 @@ def live_runs(store: Home, *, poll_every_s: float = 0.01) -> LiveRuns:
     return LiveRuns(store, threading.Event(), poll_every_s=poll_every_s)
 
 
-async def view(live: LiveRuns, run_id: str, *, heartbeat_s: float = NEVER_S) -> AsyncGenerator[bytes, None]:
+async def stream_run(
+    live: LiveRuns, run_id: str, *, heartbeat_s: float = NEVER_S
+) -> AsyncGenerator[bytes, None]:
     async with live.watching(run_id) as follower:
         reader = RunReader(follower.watch)
         async for text in live.messages(follower, reader, id_of=_cursor, heartbeat_s=heartbeat_s):
@@ -39,12 +41,12 @@ def _cursor(message: LiveMessage) -> str:
     return str(message.cursor)
 
 
-async def text_of(stream: AsyncIterator[bytes]) -> str:
+async def collect_text(stream: AsyncIterator[bytes]) -> str:
     return "".join([text.decode() async for text in stream])
 
 
 @contextmanager
-def counted_statements(store: Home) -> Iterator[list[str]]:
+def count_statements(store: Home) -> Iterator[list[str]]:
     statements: list[str] = []
 
     def count(_connection: object, _cursor: object, statement: str, *_rest: object) -> None:
@@ -58,11 +60,13 @@ def counted_statements(store: Home) -> Iterator[list[str]]:
 def statements_for(store: Home, run: WrittenRun, *, num_viewers: int) -> list[str]:
     async def main() -> list[str]:
         live = live_runs(store, poll_every_s=NEVER_S)
-        texts = await asyncio.gather(*(text_of(view(live, run.run_id)) for _ in range(num_viewers)))
+        texts = await asyncio.gather(
+            *(collect_text(stream_run(live, run.run_id)) for _ in range(num_viewers))
+        )
         await live.close()
         return texts
 
-    with counted_statements(store) as statements:
+    with count_statements(store) as statements:
         texts = asyncio.run(main())
     assert len(set(texts)) == 1
     assert texts[0].count("event: log\n") == 1
@@ -70,7 +74,7 @@ def statements_for(store: Home, run: WrittenRun, *, num_viewers: int) -> list[st
     return statements
 
 
-def test_200_viewers_ask_the_database_what_one_asks(store: Home, run: WrittenRun) -> None:
+def test_200_viewers_share_database_queries(store: Home, run: WrittenRun) -> None:
     run.print("hello\n")
     run.finish()
     for_one = statements_for(store, run, num_viewers=1)
@@ -78,12 +82,12 @@ def test_200_viewers_ask_the_database_what_one_asks(store: Home, run: WrittenRun
 
 
 @on_sqlite
-def test_viewers_see_what_happens_while_they_watch(store: Home, run: WrittenRun) -> None:
+def test_viewers_receive_live_updates(store: Home, run: WrittenRun) -> None:
     async def main() -> list[str]:
         live = live_runs(store)
         run.print("before\n")
-        viewers = [asyncio.create_task(text_of(view(live, run.run_id))) for _ in range(3)]
-        run.print("while\n")
+        viewers = [asyncio.create_task(collect_text(stream_run(live, run.run_id))) for _ in range(3)]
+        run.print("during\n")
         await asyncio.to_thread(run.finish)
         texts = await asyncio.gather(*viewers)
         await live.close()
@@ -91,22 +95,22 @@ def test_viewers_see_what_happens_while_they_watch(store: Home, run: WrittenRun)
 
     for text in asyncio.run(main()):
         assert "before\\n" in text
-        assert "while\\n" in text
+        assert "during\\n" in text
         assert "event: status\n" in text
 
 
 @on_sqlite
-def test_a_viewer_that_does_not_read_holds_nobody_up(store: Home, run: WrittenRun) -> None:
+def test_stalled_viewer_does_not_block_others(store: Home, run: WrittenRun) -> None:
     run.print("x" * 100 + "\n")
     run.print(("y" * 200 + "\n") * 20_000)
     run.finish()
 
     async def main() -> str:
         live = live_runs(store)
-        stuck = view(live, run.run_id)
-        await anext(stuck)
-        text = await text_of(view(live, run.run_id))
-        await stuck.aclose()
+        stalled = stream_run(live, run.run_id)
+        await anext(stalled)
+        text = await collect_text(stream_run(live, run.run_id))
+        await stalled.aclose()
         await live.close()
         return text
 
@@ -114,16 +118,16 @@ def test_a_viewer_that_does_not_read_holds_nobody_up(store: Home, run: WrittenRu
 
 
 @on_sqlite
-def test_whoever_leaves_is_forgotten_and_the_last_one_closes_the_files(store: Home, run: WrittenRun) -> None:
+def test_last_viewer_closes_files(store: Home, run: WrittenRun) -> None:
     run.print("hello\n")
 
     def num_open_files() -> int:
-        run_files = {os.stat(path).st_ino for path in (run.job_dir.output,)}
-        return sum(_inode(name) in run_files for name in os.listdir("/proc/self/fd"))
+        output_inode = os.stat(run.job_dir.output).st_ino
+        return sum(_inode(name) == output_inode for name in os.listdir("/proc/self/fd"))
 
     async def main() -> None:
         live = live_runs(store)
-        streams = [view(live, run.run_id) for _ in range(5)]
+        streams = [stream_run(live, run.run_id) for _ in range(5)]
         for stream in streams:
             await anext(stream)
         assert num_open_files() == 1
@@ -143,12 +147,12 @@ def _inode(descriptor: str) -> int | None:
 
 
 @on_sqlite
-def test_a_run_can_be_watched_again_after_everybody_left(store: Home, run: WrittenRun) -> None:
+def test_run_can_be_watched_again(store: Home, run: WrittenRun) -> None:
     run.finish()
 
     async def main() -> list[str]:
         live = live_runs(store)
-        texts = [await text_of(view(live, run.run_id)) for _ in range(3)]
+        texts = [await collect_text(stream_run(live, run.run_id)) for _ in range(3)]
         await live.close()
         return texts
 
@@ -156,14 +160,14 @@ def test_a_run_can_be_watched_again_after_everybody_left(store: Home, run: Writt
 
 
 @on_sqlite
-def test_a_server_that_stops_ends_the_streams_of_runs_that_go_on(store: Home, run: WrittenRun) -> None:
+def test_shutdown_ends_active_streams(store: Home, run: WrittenRun) -> None:
     run.print("hello\n")
 
     async def main() -> str:
         live = live_runs(store)
-        stream = view(live, run.run_id)
+        stream = stream_run(live, run.run_id)
         text = (await anext(stream)).decode()
-        rest = asyncio.create_task(text_of(stream))
+        rest = asyncio.create_task(collect_text(stream))
         await live.close()
         return text + await rest
 
@@ -173,27 +177,27 @@ def test_a_server_that_stops_ends_the_streams_of_runs_that_go_on(store: Home, ru
 
 
 @on_sqlite
-def test_while_nothing_happens_the_heart_beats(store: Home, run: WrittenRun) -> None:
+def test_idle_stream_sends_heartbeats(store: Home, run: WrittenRun) -> None:
     run.print("hello\n")
 
     async def main() -> list[bytes]:
         live = live_runs(store, poll_every_s=NEVER_S)
-        stream = view(live, run.run_id, heartbeat_s=0.01)
-        told = [await anext(stream) for _ in range(3)]
+        stream = stream_run(live, run.run_id, heartbeat_s=0.01)
+        messages = [await anext(stream) for _ in range(3)]
         await stream.aclose()
         await live.close()
-        return told
+        return messages
 
     _, first, second = asyncio.run(main())
     assert first == second
     assert b'event: heartbeat\ndata: {"seq":6}\n\n' in first
 
 
-def test_nobody_can_watch_a_run_that_does_not_exist(store: Home) -> None:
+def test_unknown_run_cannot_be_watched(store: Home) -> None:
     async def main() -> None:
         live = live_runs(store)
-        waiting = [text_of(view(live, "ghost")) for _ in range(3)]
-        for outcome in await asyncio.gather(*waiting, return_exceptions=True):
+        streams = [collect_text(stream_run(live, "ghost")) for _ in range(3)]
+        for outcome in await asyncio.gather(*streams, return_exceptions=True):
             assert isinstance(outcome, NotFoundError)
         await live.close()
 

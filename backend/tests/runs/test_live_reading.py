@@ -1,4 +1,4 @@
-"""What a viewer of a run reads: every message of every source, once, in order, from wherever it was."""
+"""Reading a live run: every message of every source arrives once and in order, from any cursor."""
 
 import json
 import random
@@ -31,12 +31,12 @@ def watch(store: Home, run: WrittenRun) -> Iterator[RunWatch]:
         yield opened
 
 
-def chunks(watch: RunWatch, cursor: Cursor | None = None) -> list[tuple[str, bool]]:
-    told = [json.loads(one.data) for one in read_all(watch, cursor) if one.kind == "log"]
-    return [(value["chunk"], value["is_partial"]) for value in told]
+def log_chunks(watch: RunWatch, cursor: Cursor | None = None) -> list[tuple[str, bool]]:
+    payloads = [json.loads(message.data) for message in read_all(watch, cursor) if message.kind == "log"]
+    return [(payload["chunk"], payload["is_partial"]) for payload in payloads]
 
 
-def test_a_viewer_gets_every_source_and_at_last_the_status(run: WrittenRun, watch: RunWatch) -> None:
+def test_viewer_gets_sources_then_status(run: WrittenRun, watch: RunWatch) -> None:
     run.event("started", "here we go")
     run.log_step(1)
     run.print("step 1\n")
@@ -49,7 +49,7 @@ def test_a_viewer_gets_every_source_and_at_last_the_status(run: WrittenRun, watc
     run.finish()
     assert watch.refresh()
     viewer.take_all(reader.read())
-    assert viewer.status is None, "the status is sent when nothing else is left"
+    assert viewer.status is None, "the status is sent last"
     viewer.take_all(reader.read())
     assert (viewer.status, reader.is_finished, reader.read()) == ("succeeded", True, [])
     assert viewer.log == "step 1\nstep 2\n"
@@ -58,7 +58,7 @@ def test_a_viewer_gets_every_source_and_at_last_the_status(run: WrittenRun, watc
     assert [event["kind"] for event in viewer.service] == ["submitted", "claimed", "succeeded"]
 
 
-def test_whoever_comes_back_with_any_id_gets_exactly_the_rest(run: WrittenRun, watch: RunWatch) -> None:
+def test_any_cursor_resumes_exactly(run: WrittenRun, watch: RunWatch) -> None:
     for step in range(1, 6):
         run.event("checkpoint", f"{step}")
         run.log_step(step)
@@ -69,72 +69,70 @@ def test_whoever_comes_back_with_any_id_gets_exactly_the_rest(run: WrittenRun, w
     watch.refresh()
     messages = read_all(watch)
     assert messages[-1].kind == "status"
-    for place, message in enumerate(messages[:-1]):
-        again = read_all(watch, parse_cursor(str(message.cursor)))
+    for index, message in enumerate(messages[:-1]):
+        resumed = read_all(watch, parse_cursor(str(message.cursor)))
         for kind in ("service", "event", "metrics", "log"):
-            missed = "".join(one.data for one in messages[place + 1 :] if one.kind == kind)
-            assert "".join(one.data for one in again if one.kind == kind) == missed
+            missed = "".join(later.data for later in messages[index + 1 :] if later.kind == kind)
+            assert "".join(later.data for later in resumed if later.kind == kind) == missed
 
 
 @on_sqlite
-def test_a_torn_line_waits_for_its_end(run: WrittenRun, watch: RunWatch) -> None:
+def test_partial_line_waits_for_newline(run: WrittenRun, watch: RunWatch) -> None:
     run.print("whole\nto")
     watch.refresh()
-    assert chunks(watch) == [("whole\n", False)]
+    assert log_chunks(watch) == [("whole\n", False)]
     run.print("rn\n")
     watch.refresh()
-    assert chunks(watch) == [("whole\ntorn\n", False)]
+    assert log_chunks(watch) == [("whole\ntorn\n", False)]
 
 
 @on_sqlite
-def test_a_torn_line_is_sent_when_the_run_has_ended_in_it(run: WrittenRun, watch: RunWatch) -> None:
+def test_run_end_flushes_partial_line(run: WrittenRun, watch: RunWatch) -> None:
     run.print("whole\nto")
     run.finish("failed")
     watch.refresh()
-    assert chunks(watch) == [("whole\n", False), ("to", True)]
-    assert chunks(watch, Cursor(log=8)) == []
+    assert log_chunks(watch) == [("whole\n", False), ("to", True)]
+    assert log_chunks(watch, Cursor(log=8)) == []
 
 
 @on_sqlite
-def test_a_very_long_line_comes_in_parts_of_whole_characters(run: WrittenRun, watch: RunWatch) -> None:
+def test_long_line_splits_between_characters(run: WrittenRun, watch: RunWatch) -> None:
     line = "é€𝄞" * 50_000
     run.print(f"before\n{line}\nafter\n")
     watch.refresh()
-    told = chunks(watch)
-    assert "".join(chunk for chunk, _ in told) == f"before\n{line}\nafter\n"
-    assert told[0] == ("before\n", False)
-    assert [is_partial for _, is_partial in told] == [False] + [True] * (len(told) - 2) + [False]
-    assert max(len(chunk.encode()) for chunk, _ in told) <= CHUNK_BYTES
+    chunks = log_chunks(watch)
+    assert "".join(chunk for chunk, _ in chunks) == f"before\n{line}\nafter\n"
+    assert chunks[0] == ("before\n", False)
+    assert [is_partial for _, is_partial in chunks] == [False] + [True] * (len(chunks) - 2) + [False]
+    assert max(len(chunk.encode()) for chunk, _ in chunks) <= CHUNK_BYTES
 
 
 @on_sqlite
-def test_a_long_line_whose_character_is_half_written_waits_for_the_other_half(
-    run: WrittenRun, watch: RunWatch
-) -> None:
+def test_half_written_character_is_held_back(run: WrittenRun, watch: RunWatch) -> None:
     run.print(b"x" * (CHUNK_BYTES - 1) + "€".encode()[:1])
     watch.refresh()
-    assert chunks(watch) == [("x" * (CHUNK_BYTES - 1), True)]
+    assert log_chunks(watch) == [("x" * (CHUNK_BYTES - 1), True)]
     run.print("€".encode()[1:] + b"\n")
     watch.refresh()
-    assert chunks(watch, Cursor(log=CHUNK_BYTES - 1)) == [("€\n", False)]
+    assert log_chunks(watch, Cursor(log=CHUNK_BYTES - 1)) == [("€\n", False)]
 
 
 @on_sqlite
-def test_bytes_that_are_no_text_are_replaced(run: WrittenRun, watch: RunWatch) -> None:
+def test_invalid_utf8_is_replaced(run: WrittenRun, watch: RunWatch) -> None:
     run.print(b"\xff\xfe\x00 binary\r\n\x80")
     run.finish()
     watch.refresh()
-    assert chunks(watch) == [("\ufffd\ufffd\x00 binary\r\n", False), ("\ufffd", True)]
+    assert log_chunks(watch) == [("\ufffd\ufffd\x00 binary\r\n", False), ("\ufffd", True)]
 
 
 @on_sqlite
-def test_a_cursor_from_beyond_the_end_goes_on_at_the_end(run: WrittenRun, watch: RunWatch) -> None:
+def test_cursor_past_end_reads_nothing(run: WrittenRun, watch: RunWatch) -> None:
     run.print("one\n")
     watch.refresh()
-    assert chunks(watch, Cursor(log=10**9)) == []
+    assert log_chunks(watch, Cursor(log=10**9)) == []
 
 
-def test_a_viewer_forgets_what_a_resumed_run_writes_again(run: WrittenRun, watch: RunWatch) -> None:
+def test_resume_rewinds_connected_viewer(run: WrittenRun, watch: RunWatch) -> None:
     viewer, reader = Viewer(), RunReader(watch)
     run.event("started")
     for step in range(1, 9):
@@ -152,7 +150,7 @@ def test_a_viewer_forgets_what_a_resumed_run_writes_again(run: WrittenRun, watch
     assert viewer.kinds.count("rewind") == 1
 
 
-def test_a_viewer_that_was_away_while_a_run_was_resumed_is_told(run: WrittenRun, watch: RunWatch) -> None:
+def test_resume_rewinds_reconnecting_viewer(run: WrittenRun, watch: RunWatch) -> None:
     viewer = Viewer()
     for step in range(1, 9):
         run.log_step(step)
@@ -172,28 +170,26 @@ def test_a_viewer_that_was_away_while_a_run_was_resumed_is_told(run: WrittenRun,
 
 @on_sqlite
 @pytest.mark.parametrize("seed", range(5))
-def test_whatever_happens_a_viewer_holds_what_the_files_hold(
-    run: WrittenRun, watch: RunWatch, seed: int
-) -> None:
-    """Writes, resumes, looks, reads and reconnects in any order."""
-    chance = random.Random(seed)
+def test_viewer_always_matches_files(run: WrittenRun, watch: RunWatch, seed: int) -> None:
+    """Random sequences of writes, resumes, refreshes, reads and reconnects."""
+    rng = random.Random(seed)
     viewer, reader, step, printed = Viewer(), RunReader(watch), 0, ""
     for _ in range(400):
-        action = chance.choice(["step", "step", "print", "event", "resume", "look", "read", "reconnect"])
+        action = rng.choice(["step", "step", "print", "event", "resume", "refresh", "read", "reconnect"])
         if action == "step":
             step += 1
-            run.log_step(step, loss=chance.random())
+            run.log_step(step, loss=rng.random())
         elif action == "print":
-            text = chance.choice(["line\n", "a ", "€\n", "x" * 70_000, "\n"])
+            text = rng.choice(["line\n", "a ", "€\n", "x" * 70_000, "\n"])
             run.print(text)
             printed += text
         elif action == "event":
-            run.event("warning", str(chance.random()))
+            run.event("warning", str(rng.random()))
         elif action == "resume":
-            step = chance.randint(0, step)
+            step = rng.randint(0, step)
             if run.run_dir.metrics.exists() and run.run_dir.events.exists():
                 run.resume_after(step)
-        elif action == "look":
+        elif action == "refresh":
             watch.refresh()
         elif action == "read":
             viewer.take_all(reader.read())
@@ -210,7 +206,7 @@ def test_whatever_happens_a_viewer_holds_what_the_files_hold(
     assert sequences == list(range(len(run.run_dir.events.read_text().splitlines())))
 
 
-def test_a_run_outside_the_queue_is_read_from_its_directory(store: Home) -> None:
+def test_unmanaged_run_is_read_from_directory(store: Home) -> None:
     run_dir = finished_run(store.settings.runs_dir / "by-hand")
     run_dir.log.write_text("step 1\ndone\n")
     with closing(RunWatch(store, "by-hand")) as watch:
@@ -221,7 +217,7 @@ def test_a_run_outside_the_queue_is_read_from_its_directory(store: Home) -> None
 
 
 @on_sqlite
-def test_a_run_outside_the_queue_runs_as_long_as_its_directory_is_held(store: Home) -> None:
+def test_unmanaged_run_status_follows_lock(store: Home) -> None:
     run_dir = finished_run(store.settings.runs_dir / "by-hand")
     run_dir.manifest.unlink()
     with run_dir.held():
@@ -232,29 +228,27 @@ def test_a_run_outside_the_queue_runs_as_long_as_its_directory_is_held(store: Ho
     assert watch.status == "failed"
 
 
-def test_a_run_that_does_not_exist_cannot_be_watched(store: Home) -> None:
+def test_unknown_run_cannot_be_watched(store: Home) -> None:
     with pytest.raises(NotFoundError, match="ghost"):
         RunWatch(store, "ghost")
 
 
-def test_the_stream_of_a_run_that_is_removed_ends(store: Home, run: WrittenRun, watch: RunWatch) -> None:
+def test_removed_run_ends_stream(runs: RunRepository, run: WrittenRun, watch: RunWatch) -> None:
     run.print("one\n")
     watch.refresh()
     run.finish("failed")
-    RunRepository(store.database).remove(run.run_id)
+    runs.remove(run.run_id)
     assert watch.refresh()
     assert [message.kind for message in read_all(watch)][-2:] == ["log", "status"]
 
 
 @pytest.mark.parametrize("settings", ["postgresql"], indirect=True)
-def test_while_the_database_is_away_the_files_are_still_followed(
-    run: WrittenRun, watch: RunWatch, settings: Settings
-) -> None:
+def test_files_are_followed_without_database(run: WrittenRun, watch: RunWatch, settings: Settings) -> None:
     assert settings.database_url is not None
     server, _, name = settings.database_url.rpartition("/")
     with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
         connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
     run.print("still here\n")
     assert watch.refresh()
-    assert chunks(watch) == [("still here\n", False)]
+    assert log_chunks(watch) == [("still here\n", False)]
     assert not watch.is_over

@@ -1,4 +1,4 @@
-"""Reads that go straight to the driver: the same on SQLite and on PostgreSQL, and as safe as the long way."""
+"""`QuickRead`: selects that go straight to the driver, with equal results on SQLite and PostgreSQL."""
 
 import pytest
 from sqlalchemy import Engine, column, select, table
@@ -15,27 +15,27 @@ from tunix_rt.runs.types import RunFilter
 STATUSES = QuickRead(select(runs.c.status))
 
 
-def end_of_pooled_connection(engine: Engine) -> None:
+def close_pooled_connection(engine: Engine) -> None:
     pooled = engine.raw_connection()
     pooled.driver_connection.close()  # type: ignore[union-attr]
     pooled.close()
 
 
-def test_a_connection_that_has_died_is_replaced(store: Home) -> None:
+def test_dead_connection_is_replaced(store: Home) -> None:
     queued(store)
     assert STATUSES.rows(store.database, {}) == [("queued",)]
-    end_of_pooled_connection(store.database)
+    close_pooled_connection(store.database)
     assert STATUSES.rows(store.database, {}) == [("queued",)]
     assert store.database.pool.checkedout() == 0  # type: ignore[attr-defined]
 
 
-def test_a_read_that_fails_says_why_and_keeps_no_connection(store: Home) -> None:
+def test_failed_read_releases_connection(store: Home) -> None:
     with pytest.raises((StorageError, DBAPIError), match="no_such_table"):
         QuickRead(select(column("name")).select_from(table("no_such_table"))).rows(store.database, {})
     assert store.database.pool.checkedout() == 0  # type: ignore[attr-defined]
 
 
-def test_a_connection_of_a_quick_read_begins_transactions_again(store: Home) -> None:
+def test_transactions_work_after_quick_read(store: Home) -> None:
     queued(store)
     STATUSES.rows(store.database, {})
     with store.database.connect() as connection:
@@ -45,7 +45,7 @@ def test_a_connection_of_a_quick_read_begins_transactions_again(store: Home) -> 
 
 
 @pytest.mark.parametrize("text", ["50%", "a_b", "a/b"])
-def test_what_is_searched_for_stands_for_itself(store: Home, text: str) -> None:
+def test_search_escapes_wildcards(store: Home, text: str) -> None:
     for run_id, model in (("plain", "50 apples, aXb, a-b"), ("special", f"Some {text.upper()} more")):
         RunRepository(store.database).add(new_run(run_id).model_copy(update={"model": model}))
     page = RunRepository(store.database).list(RunFilter(text=text), limit=5, offset=0)
@@ -53,7 +53,7 @@ def test_what_is_searched_for_stands_for_itself(store: Home, text: str) -> None:
     assert RunRepository(store.database).list(RunFilter(model=text), limit=5, offset=0).total == 1
 
 
-def test_a_page_beyond_the_last_still_has_the_total(store: Home) -> None:
+def test_page_past_end_keeps_total(store: Home) -> None:
     queued(store)
     for criteria in (RunFilter(), RunFilter(text="run"), RunFilter(status=("queued", "failed"))):
         page = RunRepository(store.database).list(criteria, limit=5, offset=5)

@@ -1,4 +1,4 @@
-"""A run is removed unless somebody needs it, on SQLite and on PostgreSQL."""
+"""Removing a run is refused while something still needs it, on SQLite and PostgreSQL."""
 
 import pytest
 from sqlalchemy import insert, update
@@ -18,54 +18,54 @@ from tunix_rt.models.types import ModelLineage
 from tunix_rt.runs.store.repository import RunRepository
 
 
-def ended(store: Home) -> None:
+def finish_run(store: Home) -> None:
     RunRepository(store.database).finish(claimed(store).lease, "succeeded", "Done.")
 
 
-def test_a_run_stays_while_a_baseline_is_an_evaluation_of_it(store: Home) -> None:
-    ended(store)
-    made = make_predictions("10")
-    evaluation = make_evaluation(made, name="run-1")
-    EvaluationRepository(store.database).add(evaluation, made)
+def test_baseline_blocks_removal(store: Home, runs: RunRepository) -> None:
+    finish_run(store)
+    predictions = make_predictions("10")
+    evaluation = make_evaluation(predictions, name="run-1")
+    EvaluationRepository(store.database).add(evaluation, predictions)
     BaselineRepository(store.database).put(
         Baseline(name="main", evaluation_id=evaluation.evaluation_id, rule=GateRule(), created_at=NOON)
     )
     with pytest.raises(ConflictError, match="baselines rm main"):
-        RunRepository(store.database).remove("run-1")
+        runs.remove("run-1")
     BaselineRepository(store.database).delete("main")
-    RunRepository(store.database).remove("run-1")
+    runs.remove("run-1")
     assert EvaluationRepository(store.database).has(evaluation.evaluation_id)
 
 
-def test_a_run_stays_while_its_sweep_goes_on(store: Home) -> None:
-    RunRepository(store.database).add(new_run(sweep_id="sweep-a"))
+def test_active_sweep_blocks_removal(store: Home, runs: RunRepository) -> None:
+    runs.add(new_run(sweep_id="sweep-a"))
     sweep = {"id": "sweep-a", "name": "a", "spec": "{}", "created_at": NOON, "beats": 0, "status": "running"}
     with writing(store.database) as connection:
         connection.execute(insert(sweeps), sweep)
     with pytest.raises(ConflictError, match="tune cancel sweep-a"):
-        RunRepository(store.database).remove("run-1")
+        runs.remove("run-1")
     with writing(store.database) as connection:
         connection.execute(update(sweeps).values(status="succeeded"))
-    RunRepository(store.database).remove("run-1")
+    runs.remove("run-1")
 
 
-def test_a_run_stays_while_a_registered_model_comes_from_it(store: Home) -> None:
-    ended(store)
+def test_registered_model_blocks_removal(store: Home, runs: RunRepository) -> None:
+    finish_run(store)
     version, _ = ModelRepository(store.database).add_version(
         "demo", new_version(lineage=ModelLineage(run_id="run-1"))
     )
     with pytest.raises(ConflictError, match="models rm demo:1"):
-        RunRepository(store.database).remove("run-1")
+        runs.remove("run-1")
     ModelRepository(store.database).remove_version(version.id)
-    RunRepository(store.database).remove("run-1")
+    runs.remove("run-1")
 
 
-def test_a_run_is_removed_unless_a_worker_has_it(store: Home) -> None:
+def test_worker_lease_blocks_removal(store: Home, runs: RunRepository) -> None:
     lease = claimed(store).lease
     with pytest.raises(ConflictError, match="runs cancel run-1"):
-        RunRepository(store.database).remove("run-1")
-    RunRepository(store.database).finish(lease, "succeeded", "Done.")
-    RunRepository(store.database).remove("run-1")
-    assert RunRepository(store.database).ids() == set()
+        runs.remove("run-1")
+    runs.finish(lease, "succeeded", "Done.")
+    runs.remove("run-1")
+    assert runs.ids() == set()
     queued(store)
-    assert kinds(store) == ["submitted"], "nothing is left of the events of the first one"
+    assert kinds(store) == ["submitted"], "the events of the removed run are gone"

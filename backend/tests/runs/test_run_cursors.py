@@ -1,4 +1,4 @@
-"""Places in a run's stream, as text that travels."""
+"""Stream cursors and their text form."""
 
 import pytest
 
@@ -16,18 +16,18 @@ from tunix_rt.runs.live import Cursor, LinePosition, mark_of, parse_cursor
         ),
     ],
 )
-def test_a_cursor_is_read_as_it_was_written(cursor: Cursor) -> None:
+def test_cursor_round_trips(cursor: Cursor) -> None:
     assert parse_cursor(str(cursor)) == cursor
 
 
 @pytest.mark.parametrize(
     "text", ["1", "x", "1-2.-3.-4 ", "-1-0.-0.-0", "1-2.zz-3.-4", "1-2.-3.-" + "9" * 16, "٣-0.-0.-0", "\x00"]
 )
-def test_what_is_no_cursor_is_refused(text: str) -> None:
+def test_invalid_cursor_is_rejected(text: str) -> None:
     with pytest.raises(InvalidInputError, match="not a cursor"):
         parse_cursor(text)
 
 
-def test_lines_that_differ_have_other_marks_and_no_line_has_none() -> None:
+def test_marks_distinguish_lines() -> None:
     assert mark_of(b"") == ""
     assert len({mark_of(b"a\n"), mark_of(b"b\n"), mark_of(b"")}) == 3

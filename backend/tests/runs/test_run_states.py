@@ -1,4 +1,4 @@
-"""Where a run may go, and how long it waits before it is tried again."""
+"""Allowed status transitions and the retry backoff."""
 
 import pytest
 
@@ -15,12 +15,12 @@ from tunix_rt.runs.types import (
 )
 
 
-def test_every_status_has_its_place() -> None:
+def test_every_status_is_classified() -> None:
     assert set(ALLOWED) == set(RUN_STATUSES)
     assert set(RUN_STATUSES) == ACTIVE | TERMINAL | {"queued"}
 
 
-def test_a_step_that_is_not_in_the_picture_is_refused() -> None:
+def test_invalid_transition_is_rejected() -> None:
     require_transition("run-1", "queued", "running")
     with pytest.raises(ConflictError, match=r"run-1 is succeeded; it cannot become queued.*runs show run-1"):
         require_transition("run-1", "succeeded", "queued")
@@ -35,17 +35,17 @@ def test_a_step_that_is_not_in_the_picture_is_refused() -> None:
         ("running", "running", ()),
     ],
 )
-def test_the_way_of_a_run_that_nobody_watched_is_the_shortest(
+def test_unobserved_steps_take_shortest_path(
     before: RunStatus, after: RunStatus, steps: tuple[RunStatus, ...]
 ) -> None:
     assert steps_between(before, after) == steps
 
 
-def test_there_is_no_way_back_from_success() -> None:
+def test_succeeded_run_cannot_restart() -> None:
     with pytest.raises(ConflictError, match="cannot become running"):
         steps_between("succeeded", "running")
 
 
-def test_every_failure_makes_the_wait_longer_up_to_a_bound() -> None:
+def test_backoff_grows_up_to_cap() -> None:
     assert [backoff_s(failures) for failures in (0, 1, 2, 3)] == [2.0, 2.0, 8.0, 32.0]
     assert backoff_s(1000) == BACKOFF_CAP_S

@@ -1,4 +1,4 @@
-"""The loss of many runs at a glance, over HTTP."""
+"""Loss sparklines of many runs over HTTP."""
 
 import pytest
 from fastapi.testclient import TestClient
@@ -18,14 +18,14 @@ def sparkline(client: TestClient, run_id: str = "run-1") -> dict[str, list[float
     return line
 
 
-def test_a_short_run_is_shown_step_by_step(client: TestClient, store: Home) -> None:
+def test_short_run_keeps_every_step(client: TestClient, store: Home) -> None:
     run = WrittenRun(store)
     for step, loss in enumerate([3.0, 2.5, 2.0], start=1):
         run.log_step(step, loss)
     assert sparkline(client) == {"run_id": "run-1", "steps": [1, 2, 3], "losses": [3.0, 2.5, 2.0]}
 
 
-def test_a_long_run_is_thinned_from_its_first_to_its_newest_step(client: TestClient, store: Home) -> None:
+def test_long_run_is_downsampled(client: TestClient, store: Home) -> None:
     run = WrittenRun(store)
     for step in range(1, 1_001):
         run.log_step(step, 1 / step)
@@ -35,7 +35,7 @@ def test_a_long_run_is_thinned_from_its_first_to_its_newest_step(client: TestCli
     assert NUM_POINTS - 5 <= len(steps) <= NUM_POINTS + 1
 
 
-def test_a_torn_line_and_a_loss_that_is_no_number_are_left_out(client: TestClient, store: Home) -> None:
+def test_torn_and_nan_lines_are_skipped(client: TestClient, store: Home) -> None:
     run = WrittenRun(store)
     run.log_step(1, 2.0)
     run.log_step(2, float("nan"))
@@ -44,8 +44,8 @@ def test_a_torn_line_and_a_loss_that_is_no_number_are_left_out(client: TestClien
     assert sparkline(client)["steps"] == [1]
 
 
-def test_a_run_that_waits_and_one_that_is_unknown_have_none(client: TestClient, store: Home) -> None:
+def test_queued_and_unknown_runs_are_omitted(client: TestClient, store: Home) -> None:
     queued(store)
-    asked = {"run_id": ["run-1", "no-such-run"]}
-    assert client.get("/api/tunix/sparklines", params=asked).json() == {"data": []}
+    params = {"run_id": ["run-1", "no-such-run"]}
+    assert client.get("/api/tunix/sparklines", params=params).json() == {"data": []}
     error_of(client.get("/api/tunix/sparklines", params={"run_id": "../secret"}), 422)

@@ -1,4 +1,4 @@
-"""A request is checked and planned before it waits in the queue."""
+"""Submissions are validated and planned before they are queued."""
 
 import json
 from pathlib import Path
@@ -25,7 +25,7 @@ from tunix_rt.runs.store.repository import RunRepository
 from tunix_rt.runs.submit import prepare, submit
 from tunix_rt.runs.types import RunFilter, RunRequest
 
-TOO_LARGE = {"recipe": "lora_gemma_2b", "target": "t4", "dataset": "demo-v1",
+OVERSIZED = {"recipe": "lora_gemma_2b", "target": "t4", "dataset": "demo-v1",
              "overrides": ("training.batch_size=512", "training.remat=none", "eval={}")}  # fmt: skip
 
 
@@ -36,13 +36,13 @@ def home(tmp_path: Path) -> Settings:
     return settings
 
 
-def refusal(settings: Settings, **values: Any) -> TunixRTError:
+def prepare_error(settings: Settings, **values: Any) -> TunixRTError:
     with pytest.raises(TunixRTError) as refused:
         prepare(settings, small_request(**values))
     return refused.value
 
 
-def test_a_submitted_run_waits_with_its_recipe_and_its_plan(store: Home) -> None:
+def test_submitted_run_stores_recipe_and_plan(store: Home) -> None:
     build_demo(store.settings)
     request = small_request(overrides=("training.learning_rate=1e-5",), num_smoke_steps=1, priority=3)
     run = submit(store, request, sweep_id="sweep-a")
@@ -58,7 +58,7 @@ def test_a_submitted_run_waits_with_its_recipe_and_its_plan(store: Home) -> None
     assert run.recipe == json.loads(json.dumps(resolved.to_json()))
 
 
-def test_a_dry_run_says_what_would_run_and_leaves_nothing(home: Settings) -> None:
+def test_prepare_previews_without_writing(home: Settings) -> None:
     preview = prepare(home, small_request())
     assert preview.plan is not None
     assert preview.plan.num_steps == 2
@@ -66,19 +66,19 @@ def test_a_dry_run_says_what_would_run_and_leaves_nothing(home: Settings) -> Non
     assert not home.jobs_dir.exists()
 
 
-def test_a_shipped_recipe_is_found_by_name(home: Settings) -> None:
+def test_shipped_recipe_is_found_by_name(home: Settings) -> None:
     preview = prepare(home, RunRequest(recipe="smoke_tiny", dataset="demo-v1", overrides=("eval={}",)))
     assert (preview.recipe_name, preview.model, preview.dataset) == ("smoke_tiny", "tiny-gemma", "demo-v1")
 
 
-def test_a_recipe_of_ones_own_stands_before_a_shipped_one(home: Settings) -> None:
+def test_own_recipe_overrides_shipped(home: Settings) -> None:
     home.recipes_dir.mkdir()
     (home.recipes_dir / "demo.yaml").write_text(json.dumps(SMALL_RECIPE))
     assert prepare(home, RunRequest(recipe="demo.yaml")).model == "tiny-llama"
 
 
 @pytest.mark.parametrize(
-    ("values", "said"),
+    ("values", "expected"),
     [
         ({"recipe": "smoke_tinny"}, "Did you mean 'smoke_tiny'"),
         ({"recipe": "../../etc/passwd"}, "There is no recipe"),
@@ -92,22 +92,20 @@ def test_a_recipe_of_ones_own_stands_before_a_shipped_one(home: Settings) -> Non
         ({"overrides": ("nothing",)}, "has no value"),
     ],
 )  # fmt: skip
-def test_what_cannot_run_is_refused_with_what_was_meant(
-    home: Settings, values: dict[str, Any], said: str
-) -> None:
-    error = refusal(home, **values)
+def test_invalid_request_suggests_fix(home: Settings, values: dict[str, Any], expected: str) -> None:
+    error = prepare_error(home, **values)
     assert isinstance(error, InvalidInputError | NotFoundError)
-    assert said in str(error)
+    assert expected in str(error)
 
 
 @pytest.mark.parametrize("name", ["/etc", "../somewhere", "~/model", ".", "model-of-this-directory", "a/b/c"])
 @pytest.mark.parametrize("key", ["model.name", "model.tokenizer"])
-def test_no_path_of_a_client_reaches_the_disk(home: Settings, key: str, name: str) -> None:
-    error = refusal(home, overrides=(f"{key}={name}",))
+def test_client_paths_are_rejected(home: Settings, key: str, name: str) -> None:
+    error = prepare_error(home, overrides=(f"{key}={name}",))
     assert f"{key} {name!r} is not built in" in error.detail
 
 
-def model_directory(path: Path) -> Path:
+def make_model_dir(path: Path) -> Path:
     shape = {"model_type": "llama", "vocab_size": 64, "hidden_size": 8, "intermediate_size": 16,
              "num_hidden_layers": 1, "num_attention_heads": 2}  # fmt: skip
     path.mkdir()
@@ -115,47 +113,47 @@ def model_directory(path: Path) -> Path:
     return path
 
 
-def test_on_this_machine_a_directory_may_be_named(
+def test_local_request_may_name_directory(
     home: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model_directory(tmp_path / "mine")
+    make_model_dir(tmp_path / "mine")
     monkeypatch.chdir(tmp_path)
     request = small_request(overrides=("model.name=mine", "model.tokenizer=tiny"))
     assert prepare(home, request, allows_paths=True).model == str(tmp_path / "mine")
 
 
-def test_a_recipe_that_lies_on_the_server_may_name_a_directory(home: Settings, tmp_path: Path) -> None:
-    path = str(model_directory(tmp_path / "mine"))
+def test_server_recipe_may_name_directory(home: Settings, tmp_path: Path) -> None:
+    path = str(make_model_dir(tmp_path / "mine"))
     home.recipes_dir.mkdir()
     recipe = SMALL_RECIPE | {"model": {"name": path, "tokenizer": "tiny"}}
     (home.recipes_dir / "own.yaml").write_text(json.dumps(recipe))
     assert prepare(home, RunRequest(recipe="own", device="cpu")).model == path
-    error = refusal(home, recipe="own", overrides=("model.name=/etc",))
+    error = prepare_error(home, recipe="own", overrides=("model.name=/etc",))
     assert "'/etc' is not built in" in error.detail
 
 
-def test_what_does_not_fit_is_refused_with_the_plans_advice(home: Settings) -> None:
+def test_oversized_run_is_rejected_with_advice(home: Settings) -> None:
     with pytest.raises(DoesNotFitError, match="would make it fit: --set") as refused:
-        prepare(home, RunRequest.model_validate(TOO_LARGE))
+        prepare(home, RunRequest.model_validate(OVERSIZED))
     assert "--force" in refused.value.next_step
 
 
-def test_whoever_insists_gets_it_queued_and_it_is_on_record(store: Home) -> None:
+def test_force_queues_oversized_run(store: Home) -> None:
     build_demo(store.settings)
-    run = submit(store, RunRequest.model_validate(TOO_LARGE | {"is_forced": True}))
+    run = submit(store, RunRequest.model_validate(OVERSIZED | {"is_forced": True}))
     assert run.request.is_forced
     assert run.plan is not None
     assert run.plan["fits"] is False
 
 
 @pytest.mark.parametrize("values", [{"device": "tpu"}, {"executor": "ray"}, {"device": "gpu"}])
-def test_hardware_that_is_elsewhere_is_not_guessed(home: Settings, values: dict[str, str]) -> None:
+def test_remote_hardware_is_not_planned(home: Settings, values: dict[str, str]) -> None:
     preview = prepare(home, small_request(engine="jax", **values))
     assert preview.plan is None
     assert "set target to the hardware" in preview.notes[0]
 
 
-def test_a_dataset_that_a_queued_run_needs_is_kept(store: Home) -> None:
+def test_queued_run_protects_its_dataset(store: Home) -> None:
     build_demo(store.settings)
     run = submit(store, small_request())
     with pytest.raises(ConflictError, match=run.run_id):
@@ -164,19 +162,19 @@ def test_a_dataset_that_a_queued_run_needs_is_kept(store: Home) -> None:
     delete_dataset(store.settings, "demo-v1")
 
 
-def test_an_id_that_is_taken_keeps_its_run(store: Home) -> None:
+def test_duplicate_id_keeps_original_run(store: Home, runs: RunRepository) -> None:
     build_demo(store.settings)
     run = submit(store, small_request(), run_id="trial-1")
     before = JobDir(store.settings.jobs_dir / "trial-1").recipe.read_bytes()
     with pytest.raises(ConflictError, match="already"):
         submit(store, small_request(num_smoke_steps=1), run_id="trial-1")
     assert JobDir(store.settings.jobs_dir / "trial-1").recipe.read_bytes() == before
-    assert RunRepository(store.database).get("trial-1") == run
+    assert runs.get("trial-1") == run
 
 
-def test_a_run_whose_recipe_cannot_be_written_is_not_queued(store: Home) -> None:
+def test_unwritable_recipe_is_not_queued(store: Home, runs: RunRepository) -> None:
     build_demo(store.settings)
     store.settings.jobs_dir.write_text("in the way")
     with pytest.raises(StorageError, match="writing the recipe of a run"):
         submit(store, small_request())
-    assert RunRepository(store.database).list(RunFilter(), limit=1, offset=0).total == 0
+    assert runs.list(RunFilter(), limit=1, offset=0).total == 0

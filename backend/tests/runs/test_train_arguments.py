@@ -1,4 +1,4 @@
-"""What `tunix-rt train` and `plan` take: a recipe by file or name, and a time to stop after."""
+"""Arguments of `tunix-rt train` and `plan`: the recipe and the time limit."""
 
 from pathlib import Path
 
@@ -12,29 +12,29 @@ from tunix_rt.base.terminal.options import recipe_file
 from tunix_rt.cli.main import app
 
 
-def test_a_shipped_recipe_has_a_name() -> None:
+def test_shipped_recipe_resolves_by_name() -> None:
     assert recipe_file(Path("smoke_tiny")) == shipped_recipe_path("smoke_tiny")
 
 
-def test_a_file_stands_before_a_shipped_recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_local_file_shadows_shipped_recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("smoke_tiny").touch()
     assert recipe_file(Path("smoke_tiny")) == Path("smoke_tiny")
 
 
-def test_a_recipe_that_is_neither_is_left_to_the_error_that_names_it() -> None:
+def test_unknown_recipe_is_passed_through() -> None:
     assert recipe_file(Path("no_such_recipe")) == Path("no_such_recipe")
 
 
-def test_processes_that_train_together_cannot_stop_by_their_own_clocks(tmp_path: Path) -> None:
-    together = ["--coordinator", "127.0.0.1:1", "--num-processes", "2", "--process-id", "0"]
-    command = ["train", "smoke_tiny", "--stop-after", "1h", "--engine", "jax", *together]
-    done = CliRunner().invoke(app, [*command, "--output", str(tmp_path / "run")])
-    assert isinstance(done.exception, InvalidInputError)
-    assert "--stop-after works with one process" in done.exception.detail
+def test_stop_after_requires_one_process(tmp_path: Path) -> None:
+    distributed = ["--coordinator", "127.0.0.1:1", "--num-processes", "2", "--process-id", "0"]
+    command = ["train", "smoke_tiny", "--stop-after", "1h", "--engine", "jax", *distributed]
+    result = CliRunner().invoke(app, [*command, "--output", str(tmp_path / "run")])
+    assert isinstance(result.exception, InvalidInputError)
+    assert "--stop-after works with one process" in result.exception.detail
 
 
-def test_the_time_is_up_only_when_somebody_looks() -> None:
+def test_deadline_applies_when_checked() -> None:
     stop = StopRequest(stop_after_s=0.0)
     assert not stop.is_made
     stop.check_deadline()
@@ -42,7 +42,7 @@ def test_the_time_is_up_only_when_somebody_looks() -> None:
     assert stop.reason == "out of time"
 
 
-def test_without_a_limit_the_time_is_never_up() -> None:
+def test_missing_deadline_never_stops() -> None:
     stop = StopRequest()
     stop.check_deadline()
     assert not stop.is_made

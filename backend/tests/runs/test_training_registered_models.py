@@ -1,4 +1,4 @@
-"""A recipe may start from a registered model; the version is fixed when the run is asked for."""
+"""Recipes that start from a registered model; the version is pinned when the run is requested."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ def resolved(model: str) -> ResolvedRecipe:
     return ResolvedRecipe(recipe=make_recipe(model))
 
 
-def test_an_alias_becomes_the_directory_of_its_version_and_the_run_says_so(store: Home) -> None:
+def test_alias_is_pinned_with_override(store: Home) -> None:
     version = registered(store)
     set_alias(store, "demo", "champion")
     pinned = with_registered_model(store.settings, resolved("demo@champion"))
@@ -41,26 +41,26 @@ def test_an_alias_becomes_the_directory_of_its_version_and_the_run_says_so(store
     assert with_registered_model(store.settings, pinned) == pinned
 
 
-def test_other_models_stay_as_they_are(store: Home) -> None:
+def test_other_model_names_are_unchanged(store: Home) -> None:
     for name in ("tiny-llama", "owner/name", "kaggle:a/b/transformers/c", "kaggle:a"):
         assert with_registered_model(store.settings, resolved(name)) == resolved(name)
 
 
-def test_an_adapter_is_no_beginning(store: Home) -> None:
+def test_adapter_is_rejected_as_base(store: Home) -> None:
     registered(store, is_adapter=True)
     with pytest.raises(InvalidInputError, match="--as merged"):
         with_registered_model(store.settings, resolved("demo:1"))
 
 
-def test_a_version_that_is_not_there_is_an_error(store: Home) -> None:
+def test_unregistered_model_is_not_found(store: Home) -> None:
     with pytest.raises(NotFoundError, match="no registered model 'demo'"):
         with_registered_model(store.settings, resolved("demo@champion"))
 
 
-def test_a_queued_run_keeps_the_version_that_the_alias_meant(store: Home) -> None:
+def test_request_pins_alias_version(store: Home) -> None:
     build_demo(store.settings)
-    first = registered(store)
+    version = registered(store)
     set_alias(store, "demo", "champion")
     request = small_request(overrides=("model.name=demo@champion", "model.weights=pretrained"))
-    asked = requested_recipe(store.settings, request, allows_paths=False)
-    assert asked.resolved.recipe.model.name == str(directory_of(store.settings, first))
+    requested = requested_recipe(store.settings, request, allows_paths=False)
+    assert requested.resolved.recipe.model.name == str(directory_of(store.settings, version))

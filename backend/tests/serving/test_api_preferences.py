@@ -7,17 +7,17 @@ import pytest
 from fastapi.testclient import TestClient
 from support.http import error_of
 
-NOBODY = "01234567-89ab-8def-8123-456789abcdef"
-ASKED = [{"role": "user", "content": "What is 2 + 3?"}]
+UNKNOWN_ID = "01234567-89ab-8def-8123-456789abcdef"
+MESSAGES = [{"role": "user", "content": "What is 2 + 3?"}]
 RIGHT = {"model": "sums:2", "content": "5", "reasoning_content": "2 + 3 = 5"}
 WRONG = {"model": "sums:1", "content": "6"}
 
 
 def vote(client: TestClient, a: dict[str, str], b: dict[str, str], choice: str) -> dict[str, Any]:
-    answer = client.post("/api/preferences", json={"messages": ASKED, "a": a, "b": b, "choice": choice})
+    answer = client.post("/api/preferences", json={"messages": MESSAGES, "a": a, "b": b, "choice": choice})
     assert answer.status_code == 201, answer.text
-    kept: dict[str, Any] = answer.json()
-    return kept
+    stored: dict[str, Any] = answer.json()
+    return stored
 
 
 def test_votes_are_listed_newest_first(client: TestClient) -> None:
@@ -27,7 +27,7 @@ def test_votes_are_listed_newest_first(client: TestClient) -> None:
     assert page["pagination"]["total"] == 3
 
 
-def test_a_pair_has_one_tally(client: TestClient) -> None:
+def test_tally_ignores_side_order(client: TestClient) -> None:
     vote(client, RIGHT, WRONG, "a")
     vote(client, WRONG, RIGHT, "b")
     vote(client, WRONG, RIGHT, "a")
@@ -46,7 +46,7 @@ def test_decided_votes_are_exported_as_pairs(client: TestClient) -> None:
     answer = client.get("/api/preferences/export.jsonl")
     assert [json.loads(line) for line in answer.text.splitlines()] == [
         {
-            "prompt": ASKED,
+            "prompt": MESSAGES,
             "chosen": [
                 {"role": "assistant", "content": "<reasoning>\n2 + 3 = 5\n</reasoning>\n<answer>5</answer>"}
             ],
@@ -57,16 +57,16 @@ def test_decided_votes_are_exported_as_pairs(client: TestClient) -> None:
     ]
 
 
-def test_a_vote_can_be_deleted(client: TestClient) -> None:
-    kept = vote(client, RIGHT, WRONG, "a")
-    assert client.delete(f"/api/preferences/{kept['id']}").status_code == 204
+def test_vote_can_be_deleted(client: TestClient) -> None:
+    stored = vote(client, RIGHT, WRONG, "a")
+    assert client.delete(f"/api/preferences/{stored['id']}").status_code == 204
     assert client.get("/api/preferences").json()["data"] == []
-    assert error_of(client.delete(f"/api/preferences/{NOBODY}"), 404)
+    assert error_of(client.delete(f"/api/preferences/{UNKNOWN_ID}"), 404)
 
 
 @pytest.mark.parametrize(
     "changed", [{"choice": "both"}, {"messages": []}, {"a": {"model": "", "content": ""}}]
 )
-def test_invalid_votes_are_refused(client: TestClient, changed: dict[str, Any]) -> None:
-    sent = {"messages": ASKED, "a": RIGHT, "b": WRONG, "choice": "a", **changed}
-    assert client.post("/api/preferences", json=sent).status_code == 422
+def test_invalid_votes_are_rejected(client: TestClient, changed: dict[str, Any]) -> None:
+    body = {"messages": MESSAGES, "a": RIGHT, "b": WRONG, "choice": "a", **changed}
+    assert client.post("/api/preferences", json=body).status_code == 422

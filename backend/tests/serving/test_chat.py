@@ -1,4 +1,4 @@
-"""Chatting with a model in one process. The torch engine needs no compilation."""
+"""Chatting with a model in one process, on the torch engine because it needs no compilation."""
 
 import json
 import signal
@@ -29,7 +29,7 @@ QUESTION = (ChatMessage(role="user", content="What is 6 * 7?"),)
 
 
 def start_engine(requested: RequestedEngine, device: DeviceRequest) -> GeneratingEngine:
-    # On busy cores, two threads that wait for each other are slower than one.
+    # With more processes than cores, one thread is faster than two that wait for each other.
     torch.set_num_threads(1)
     return TorchEngine()
 
@@ -46,14 +46,14 @@ def generator(directory: Path) -> Generator:
 
 
 def events_of(batcher: ChatBatcher, *requests: GenerateRequest) -> list[CompletionDelta | Failed]:
-    started = [batcher.add(request) for request in requests]
-    events: list[CompletionDelta | Failed] = [event for event in started if isinstance(event, Failed)]
+    responses = [batcher.add(request) for request in requests]
+    events: list[CompletionDelta | Failed] = [event for event in responses if isinstance(event, Failed)]
     while batcher.is_busy:
         events += batcher.step()
     return events
 
 
-def test_reasoning_and_answer_are_streamed_apart(generator: Generator) -> None:
+def test_reasoning_and_answer_stream_separately(generator: Generator) -> None:
     request = GenerateRequest(order_id=1, messages=QUESTION, decoding=SHORT)
     events = events_of(ChatBatcher(generator, max_rows=2), request)
     deltas = [event for event in events if isinstance(event, CompletionDelta)]
@@ -61,7 +61,7 @@ def test_reasoning_and_answer_are_streamed_apart(generator: Generator) -> None:
     assert [delta.content for delta in deltas if delta.content] == ["4", "2"]
 
 
-def test_requests_are_batched_and_fail_separately(generator: Generator) -> None:
+def test_batched_requests_fail_separately(generator: Generator) -> None:
     refused = (ChatMessage(role="assistant", content="42"),)
     events = events_of(
         ChatBatcher(generator, max_rows=2),
@@ -78,7 +78,7 @@ def test_requests_are_batched_and_fail_separately(generator: Generator) -> None:
         assert sum(delta.num_tokens for delta in deltas) == num_tokens
 
 
-def test_a_cancelled_request_sends_no_more_events(generator: Generator) -> None:
+def test_cancelled_request_stops_sending_events(generator: Generator) -> None:
     batcher = ChatBatcher(generator, max_rows=2)
     for order_id in (1, 2):
         batcher.add(GenerateRequest(order_id=order_id, messages=QUESTION, decoding=SHORT))
@@ -99,7 +99,7 @@ class RecordingBatcher(ChatBatcher):
         return super().add(request)
 
 
-def test_a_session_remembers_until_reset(generator: Generator) -> None:
+def test_session_keeps_history_until_reset(generator: Generator) -> None:
     batcher = RecordingBatcher(generator)
     session = ChatSession(batcher, SHORT, system="Be brief.")
     *_, answer = session.ask("a")
@@ -118,19 +118,19 @@ def test_a_session_remembers_until_reset(generator: Generator) -> None:
     ]
 
 
-def test_a_single_question_prints_only_the_answer(directory: Path) -> None:
-    asked = ["chat", str(directory), "--engine", "torch", "--device", "cpu", "--max-tokens", "30"]
-    asked += ["--prompt", "What is 6 * 7?"]
-    done = CliRunner().invoke(app, asked)
+def test_prompt_option_prints_only_answer(directory: Path) -> None:
+    arguments = ["chat", str(directory), "--engine", "torch", "--device", "cpu", "--max-tokens", "30"]
+    arguments += ["--prompt", "What is 6 * 7?"]
+    done = CliRunner().invoke(app, arguments)
     assert (done.exit_code, done.stdout) == (0, "42\n"), done.output
     assert "six sévens\n\n" in done.stderr
     assert "15 tokens" in done.stderr
-    as_json = CliRunner().invoke(app, [*asked, "--json", "--max-tokens", "12"])
-    said = json.loads(as_json.stdout)
-    assert (said["content"], said["reasoning"], said["finish"]) == ("4", "six sévens", "length")
+    as_json = CliRunner().invoke(app, [*arguments, "--json", "--max-tokens", "12"])
+    printed = json.loads(as_json.stdout)
+    assert (printed["content"], printed["reasoning"], printed["finish"]) == ("4", "six sévens", "length")
 
 
-def test_ctrl_c_stops_only_the_answer(tmp_path: Path) -> None:
+def test_ctrl_c_interrupts_only_generation(tmp_path: Path) -> None:
     run_dir = scripted_run(tmp_path / "home" / "runs", "chatty", "never ", is_endless=True)
     program = [*PROGRAM, "chat", "chatty", "--engine", "torch", "--device", "cpu"]
     program += ["--max-tokens", "16000"]
@@ -150,9 +150,9 @@ def test_ctrl_c_stops_only_the_answer(tmp_path: Path) -> None:
         child.stdin.flush()
         assert child.stdout.read(12) == "never never "
         child.send_signal(signal.SIGINT)
-        shown, noted = child.communicate("/reset\n/what\n/quit\n", timeout=120)
-    assert child.returncode == 0, noted
-    assert len(shown) < 16_000
-    assert "stopped" in noted
-    assert "conversation cleared" in noted
-    assert "Traceback" not in noted
+        output, errors = child.communicate("/reset\n/what\n/quit\n", timeout=120)
+    assert child.returncode == 0, errors
+    assert len(output) < 16_000
+    assert "stopped" in errors
+    assert "conversation cleared" in errors
+    assert "Traceback" not in errors

@@ -1,4 +1,4 @@
-"""Model processes: started on demand, shared, evicted, and never leaked. The processes are real."""
+"""The model pool starts, shares and evicts processes and never leaks one. The processes are real."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -26,7 +26,7 @@ def model(name: str) -> ServableModel:
 
 
 @asynccontextmanager
-async def a_pool(**settings: Any) -> AsyncIterator[tuple[ModelPool, ChildStarts]]:
+async def open_pool(**settings: Any) -> AsyncIterator[tuple[ModelPool, ChildStarts]]:
     starts = ChildStarts()
     pool = ModelPool(Settings(**settings), starts)
     try:
@@ -37,8 +37,7 @@ async def a_pool(**settings: Any) -> AsyncIterator[tuple[ModelPool, ChildStarts]
     assert not any(Path(f"/proc/{process.pid}").exists() for process in starts.processes)
 
 
-async def completion(pool: ModelPool, text: str, name: str = "a") -> str:
-    """The whole completion."""
+async def complete(pool: ModelPool, text: str, name: str = "a") -> str:
     async with pool.acquire(model(name)) as process:
         return "".join(
             [event.content async for event in events(process, text) if isinstance(event, CompletionDelta)]
@@ -49,16 +48,16 @@ def events(process: ModelProcess, text: str) -> AsyncIterator[RequestStarted | C
     return process.generate([ChatMessage(role="user", content=text)], Decoding(), [])
 
 
-async def until(is_so: Callable[[], Awaitable[bool]]) -> None:
+async def wait_until(condition: Callable[[], Awaitable[bool]]) -> None:
     async with asyncio.timeout(DEADLINE_S):
-        while not await is_so():
+        while not await condition():
             await asyncio.sleep(0.01)
 
 
 def test_concurrent_requests_share_one_process() -> None:
     async def run() -> None:
-        async with a_pool() as (pool, starts):
-            answers = await asyncio.gather(*(completion(pool, "who are you?") for _ in range(5)))
+        async with open_pool() as (pool, starts):
+            answers = await asyncio.gather(*(complete(pool, "who are you?") for _ in range(5)))
             assert set(answers) == {f"well, {starts.processes[0].pid}"}
             assert len(starts.processes) == 1
             assert pool.is_loaded("a")
@@ -66,51 +65,51 @@ def test_concurrent_requests_share_one_process() -> None:
     asyncio.run(run())
 
 
-def test_a_crash_fails_open_requests_and_the_next_one_restarts() -> None:
+def test_crash_restarts_on_next_request() -> None:
     async def run() -> None:
-        async with a_pool() as (pool, starts):
+        async with open_pool() as (pool, starts):
             with pytest.raises(
                 ServingError, match=r"\(exit code 9\): RuntimeError: the device is gone"
-            ) as died:
-                await completion(pool, "die")
-            assert "Send the request again" in died.value.next_step
+            ) as caught:
+                await complete(pool, "die")
+            assert "Send the request again" in caught.value.next_step
             assert not pool.is_loaded("a")
-            assert await completion(pool, "echo") == "well, echo"
+            assert await complete(pool, "echo") == "well, echo"
             assert len(starts.processes) == 2
 
     asyncio.run(run())
 
 
-def test_an_invalid_event_kills_the_process(caplog: pytest.LogCaptureFixture) -> None:
+def test_invalid_event_kills_process(caplog: pytest.LogCaptureFixture) -> None:
     async def run() -> None:
-        async with a_pool() as (pool, _):
+        async with open_pool() as (pool, _):
             with pytest.raises(ServingError, match=r"\(signal 9\)"):
-                await completion(pool, "babble")
+                await complete(pool, "babble")
 
     asyncio.run(run())
     assert "wrote an invalid event" in caplog.text
 
 
 @pytest.mark.parametrize(
-    ("name", "error", "words"),
+    ("name", "error", "message"),
     [("broken", DataError, "weights are damaged"), ("fading", ServingError, r"stopped \(exit code 0\)")],
 )
-def test_a_loading_error_is_reported_every_time(name: str, error: type[Exception], words: str) -> None:
+def test_loading_error_is_not_cached(name: str, error: type[Exception], message: str) -> None:
     async def run() -> None:
-        async with a_pool() as (pool, starts):
+        async with open_pool() as (pool, starts):
             for number in (1, 2):
-                with pytest.raises(error, match=words):
-                    await completion(pool, "echo", name)
+                with pytest.raises(error, match=message):
+                    await complete(pool, "echo", name)
                 assert len(starts.processes) == number
 
     asyncio.run(run())
 
 
-def test_a_refused_request_does_not_affect_others() -> None:
+def test_rejected_request_does_not_affect_others() -> None:
     async def run() -> None:
-        async with a_pool() as (pool, starts):
+        async with open_pool() as (pool, starts):
             refused, answered = await asyncio.gather(
-                completion(pool, "refuse"), completion(pool, "echo"), return_exceptions=True
+                complete(pool, "refuse"), complete(pool, "echo"), return_exceptions=True
             )
             assert isinstance(refused, DataError)
             assert answered == "well, echo"
@@ -119,78 +118,78 @@ def test_a_refused_request_does_not_affect_others() -> None:
     asyncio.run(run())
 
 
-def test_closing_the_stream_cancels_the_request() -> None:
+def test_closing_stream_cancels_request() -> None:
     async def run() -> None:
-        async with a_pool() as (pool, _):
+        async with open_pool() as (pool, _):
             async with pool.acquire(model("a")) as process, aclosing(events(process, "wait")) as received:  # type: ignore[type-var]
                 assert isinstance(await anext(received), RequestStarted)
-                assert await completion(pool, "who waits?") == "well, 1"
-            assert await completion(pool, "who waits?") == "well, 0"
+                assert await complete(pool, "who waits?") == "well, 1"
+            assert await complete(pool, "who waits?") == "well, 0"
 
     asyncio.run(run())
 
 
-def test_the_least_recently_used_model_is_evicted() -> None:
+def test_least_recently_used_model_is_evicted() -> None:
     async def run() -> None:
-        async with a_pool(serving_max_models=2) as (pool, _):
+        async with open_pool(serving_max_models=2) as (pool, _):
             for name in ("a", "b", "a", "c"):
-                await completion(pool, "echo", name)
+                await complete(pool, "echo", name)
             assert [name for name in "abc" if pool.is_loaded(name)] == ["a", "c"]
 
     asyncio.run(run())
 
 
-def test_a_busy_model_is_not_evicted() -> None:
+def test_pool_enforces_model_and_request_limits() -> None:
     async def run() -> None:
         async with (
-            a_pool(serving_max_models=1, serving_max_requests=1) as (pool, _),
+            open_pool(serving_max_models=1, serving_max_requests=1) as (pool, _),
             pool.acquire(model("a")),
         ):
             with pytest.raises(ServingError, match="maximum of 1 loaded models"):
-                await completion(pool, "echo", "b")
+                await complete(pool, "echo", "b")
             with pytest.raises(ServingError, match="a already has 1 requests"):
-                await completion(pool, "echo", "a")
+                await complete(pool, "echo", "a")
 
     asyncio.run(run())
 
 
-def test_an_idle_model_is_stopped() -> None:
+def test_idle_model_is_stopped() -> None:
     async def run() -> None:
-        async with a_pool(serving_idle_s=0.01) as (pool, starts):
-            await completion(pool, "echo")
+        async with open_pool(serving_idle_s=0.01) as (pool, starts):
+            await complete(pool, "echo")
 
             async def is_gone() -> bool:
                 return not starts.processes[0].is_alive
 
-            await until(is_gone)
-            assert await completion(pool, "echo") == "well, echo"
+            await wait_until(is_gone)
+            assert await complete(pool, "echo") == "well, echo"
 
     asyncio.run(run())
 
 
-def test_a_disconnect_does_not_cancel_loading_for_others() -> None:
+def test_disconnect_does_not_cancel_loading() -> None:
     async def run() -> None:
-        async with a_pool() as (pool, starts):
-            impatient = asyncio.create_task(completion(pool, "echo"))
-            patient = asyncio.create_task(completion(pool, "echo"))
+        async with open_pool() as (pool, starts):
+            cancelled = asyncio.create_task(complete(pool, "echo"))
+            waiting = asyncio.create_task(complete(pool, "echo"))
             await asyncio.sleep(0)
-            impatient.cancel()
-            assert await patient == "well, echo"
-            assert impatient.cancelled()
+            cancelled.cancel()
+            assert await waiting == "well, echo"
+            assert cancelled.cancelled()
             assert len(starts.processes) == 1
 
     asyncio.run(run())
 
 
-def test_closing_the_pool_stops_a_loading_process() -> None:
+def test_close_stops_loading_process() -> None:
     async def run() -> None:
-        async with a_pool() as (pool, starts):
-            request = asyncio.create_task(completion(pool, "echo", "stuck"))
+        async with open_pool() as (pool, starts):
+            request = asyncio.create_task(complete(pool, "echo", "stuck"))
 
             async def is_started() -> bool:
                 return bool(starts.processes)
 
-            await until(is_started)
+            await wait_until(is_started)
             await pool.close()
             with pytest.raises(asyncio.CancelledError):
                 await request

@@ -1,4 +1,4 @@
-"""The model process: its input, its output and when it exits."""
+"""The model process: stdin, stdout and exit code."""
 
 import json
 import subprocess
@@ -12,9 +12,9 @@ from tunix_rt.base.settings import Settings
 PROGRAM = [sys.executable, "-m", "tunix_rt.serving.child"]
 
 
-def test_a_model_that_is_not_there_is_reported_on_one_line(tmp_path: Path) -> None:
+def test_missing_model_reports_one_line(tmp_path: Path) -> None:
     with subprocess.Popen(
-        [*PROGRAM, "nobody"],
+        [*PROGRAM, "missing"],
         env=environment(Settings(home=tmp_path)),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -22,22 +22,23 @@ def test_a_model_that_is_not_there_is_reported_on_one_line(tmp_path: Path) -> No
     ) as child:
         assert child.stdin is not None
         assert child.stdout is not None
-        # Its input stays open: it would end for that reason otherwise.
+        # Stdin stays open, because closing it would also end the process.
         [line] = child.stdout.readlines()
         assert child.wait(timeout=60) == 2
         child.stdin.close()
     report = json.loads(line)
     assert (report["kind"], report["code"]) == ("failed", "not-found")
-    assert "nobody" in report["detail"]
+    assert "missing" in report["detail"]
 
 
-def test_it_ends_with_whoever_started_it_even_while_it_loads(tmp_path: Path) -> None:
-    slow = tmp_path / "fifo"
-    # Reading this configuration lasts for ever.
-    slow.mkdir()
-    subprocess.run(["mkfifo", slow / "config.json"], check=True)
+def test_child_exits_when_stdin_closes(tmp_path: Path) -> None:
+    """The child exits even while it is loading a model."""
+    model_dir = tmp_path / "model"
+    # Opening a FIFO without a writer blocks forever.
+    model_dir.mkdir()
+    subprocess.run(["mkfifo", model_dir / "config.json"], check=True)
     done = subprocess.run(
-        [*PROGRAM, str(slow), "--device", "cpu"],
+        [*PROGRAM, str(model_dir), "--device", "cpu"],
         env=environment(Settings(home=tmp_path)),
         stdin=subprocess.DEVNULL,
         capture_output=True,

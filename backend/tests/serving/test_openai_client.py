@@ -1,4 +1,4 @@
-"""OpenAI's client against a real server and a tiny model that always generates the same text."""
+"""The OpenAI client against a real server with a tiny model that always generates the same text."""
 
 import os
 import signal
@@ -27,7 +27,7 @@ MODEL = "adder@best"
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A finished run, registered as `adder`, version 1, which is @best."""
+    """A finished run, registered as `adder:1` with the alias `best`."""
     settings = Settings(home=tmp_path_factory.mktemp("home"))
     scripted_run(settings.runs_dir, "sums")
     store = open_home(settings)
@@ -47,7 +47,7 @@ def server(home: Path) -> Iterator[LiveServer]:
 
 @pytest.fixture(scope="module")
 def client(server: LiveServer) -> Iterator[OpenAI]:
-    # No retries: a 503 is part of what is tested.
+    # Retries would hide the 503 of a crash.
     no_key = "none"  # pragma: allowlist secret
     with OpenAI(base_url=f"{server.url}/v1", api_key=no_key, max_retries=0) as opened:
         yield opened
@@ -59,7 +59,7 @@ def pids_of(home: Path) -> list[int]:
     for process in Path("/proc").glob("[0-9]*"):
         try:
             command, environ = (process / "cmdline").read_bytes(), (process / "environ").read_bytes()
-        except OSError:  # it has ended since it was listed
+        except OSError:  # the process has exited since the directory was listed
             continue
         if b"tunix_rt.serving.child" in command and f"TUNIX_RT_HOME={home}".encode() in environ.split(b"\0"):
             found.append(int(process.name))
@@ -67,7 +67,6 @@ def pids_of(home: Path) -> list[int]:
 
 
 def wait_for_process(home: Path) -> int:
-    """Wait for a model process."""
     deadline = time.monotonic() + DEADLINE_S
     while time.monotonic() < deadline:
         if found := pids_of(home):
@@ -76,41 +75,41 @@ def wait_for_process(home: Path) -> int:
     raise AssertionError("no process was started")
 
 
-def test_a_crash_is_a_503_and_the_next_request_succeeds(client: OpenAI, home: Path) -> None:
+def test_crash_returns_503_then_recovers(client: OpenAI, home: Path) -> None:
     def ask() -> str | None:
         return client.chat.completions.create(model=MODEL, messages=QUESTION).choices[0].message.content
 
     with ThreadPoolExecutor(1) as thread:
-        first = thread.submit(ask)  # waits until the model is loaded, and that never happens
+        first = thread.submit(ask)  # blocks on loading, until the process is killed
         os.kill(wait_for_process(home), signal.SIGKILL)
         with pytest.raises(
             openai.InternalServerError, match=r"stopped \(signal 9\).*Send the request again"
-        ) as died:
+        ) as caught:
             first.result(timeout=DEADLINE_S)
-    assert died.value.status_code == 503
+    assert caught.value.status_code == 503
     assert ask() == "42"
     assert client.models.retrieve("adder:1").model_dump()["is_loaded"]
 
 
-def test_models_are_listed_and_found_by_name(client: OpenAI) -> None:
+def test_models_are_listed_and_retrieved(client: OpenAI) -> None:
     assert [model.id for model in client.models.list()] == ["adder:1", "adder@best", "sums"]
     assert client.models.retrieve(MODEL).model_dump()["root"] == "adder:1"
-    with pytest.raises(openai.NotFoundError, match="no model 'nobody' to serve"):
-        client.models.retrieve("nobody")
+    with pytest.raises(openai.NotFoundError, match="no model 'missing' to serve"):
+        client.models.retrieve("missing")
 
 
-def test_reasoning_is_a_separate_field(client: OpenAI) -> None:
+def test_reasoning_is_separate_field(client: OpenAI) -> None:
     completion = client.chat.completions.create(model=MODEL, messages=QUESTION, temperature=0)
     [choice] = completion.choices
     assert (choice.message.content, choice.finish_reason) == ("42", "stop")
     assert choice.message.reasoning_content == "six sévens"  # type: ignore[attr-defined]
     assert completion.usage is not None
-    # Four tags, eight tokens for the words, two digits, and the end of the turn.
+    # Four tags, eight word tokens, two digits and the end-of-turn token.
     assert completion.usage.completion_tokens == 15
     assert completion.usage.total_tokens == completion.usage.prompt_tokens + 15
 
 
-def test_a_stream_has_the_same_text(client: OpenAI) -> None:
+def test_stream_has_same_text(client: OpenAI) -> None:
     chunks = list(
         client.chat.completions.create(
             model=MODEL, messages=QUESTION, stream=True, stream_options={"include_usage": True}
@@ -127,16 +126,16 @@ def test_a_stream_has_the_same_text(client: OpenAI) -> None:
 
 def test_limits_stops_and_choices_are_respected(client: OpenAI) -> None:
     ask = client.chat.completions.create
-    [cut] = ask(model=MODEL, messages=QUESTION, max_completion_tokens=4).choices
-    assert (cut.finish_reason, cut.message.content) == ("length", "")
+    [truncated] = ask(model=MODEL, messages=QUESTION, max_completion_tokens=4).choices
+    assert (truncated.finish_reason, truncated.message.content) == ("length", "")
     [stopped] = ask(model=MODEL, messages=QUESTION, stop=["vens</reason"]).choices
     assert (stopped.finish_reason, stopped.message.content) == ("stop", "")
     assert stopped.message.reasoning_content == "six sé"  # type: ignore[attr-defined]
-    several = ask(model=MODEL, messages=QUESTION, n=3, seed=7).choices
-    assert [(choice.index, choice.message.content) for choice in several] == [(0, "42"), (1, "42"), (2, "42")]
+    choices = ask(model=MODEL, messages=QUESTION, n=3, seed=7).choices
+    assert [(choice.index, choice.message.content) for choice in choices] == [(0, "42"), (1, "42"), (2, "42")]
 
 
-def test_answers_can_be_sent_back(client: OpenAI) -> None:
+def test_assistant_message_can_be_resent(client: OpenAI) -> None:
     first = client.chat.completions.create(model=MODEL, messages=QUESTION)
     history = [
         {"role": "system", "content": [{"type": "text", "text": "Think first."}]},
@@ -152,7 +151,7 @@ def test_answers_can_be_sent_back(client: OpenAI) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "problem"),
     [
         ({"logprobs": True}, "logprobs"),
         ({"temperature": 0, "n": 2}, "needs a temperature above 0"),
@@ -162,18 +161,18 @@ def test_answers_can_be_sent_back(client: OpenAI) -> None:
         ({"messages": [{"role": "user", "content": "?", "name": "Ada"}]}, "name"),
     ],
 )
-def test_unsupported_requests_are_refused(client: OpenAI, fields: dict[str, object], said: str) -> None:
-    asked: dict[str, object] = {"model": MODEL, "messages": QUESTION, **fields}
+def test_unsupported_requests_are_rejected(client: OpenAI, fields: dict[str, object], problem: str) -> None:
+    request: dict[str, object] = {"model": MODEL, "messages": QUESTION, **fields}
     for stream in (False, True):
-        with pytest.raises(openai.UnprocessableEntityError, match=said) as refused:
-            client.chat.completions.create(**asked, stream=stream)  # type: ignore[call-overload]
-        error = refused.value.body
+        with pytest.raises(openai.UnprocessableEntityError, match=problem) as caught:
+            client.chat.completions.create(**request, stream=stream)  # type: ignore[call-overload]
+        error = caught.value.body
         assert isinstance(error, dict)
         assert error["type"] == "invalid_request_error"
         assert error["message"] == f"{error['detail']} {error['next_step']}"
 
 
-@pytest.mark.parametrize("name", ["nobody", "../runs/sums", "sums/../sums", ".", "..", "adder@worst"])
-def test_unknown_names_are_refused(client: OpenAI, name: str) -> None:
+@pytest.mark.parametrize("name", ["missing", "../runs/sums", "sums/../sums", ".", "..", "adder@worst"])
+def test_unknown_models_are_not_found(client: OpenAI, name: str) -> None:
     with pytest.raises(openai.NotFoundError, match="not a registered model or a finished run"):
         client.chat.completions.create(model=name, messages=QUESTION)

@@ -1,4 +1,4 @@
-"""Disconnects and crashes over real connections; the model process has no model."""
+"""Disconnects and crashes over real connections, with a fake model process."""
 
 import json
 import socket
@@ -25,7 +25,7 @@ DEADLINE_S = 60
 
 @pytest.fixture
 def url(tmp_path: Path, sqlite_template: Path) -> Iterator[str]:
-    """A server whose one model is the child of `support.model_child`."""
+    """A server whose only model is the fake process `support.model_child`."""
     settings = Settings(home=tmp_path, database_url=f"sqlite:///{sqlite_template}")
     finished_run(settings.runs_dir / "a")
     app = make_app(open_home(settings))
@@ -44,41 +44,41 @@ def body(text: str, **fields: Any) -> dict[str, Any]:
     return {"model": "a", "messages": [{"role": "user", "content": text}], **fields}
 
 
-def said(url: str, text: str) -> str:
+def ask(url: str, text: str) -> str:
     answer = httpx2.post(url + CHAT, json=body(text), timeout=DEADLINE_S)
     content: str = answer.json()["choices"][0]["message"]["content"]
     return content
 
 
-def until(is_so: Callable[[], bool]) -> None:
+def wait_until(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + DEADLINE_S
-    while not is_so():
+    while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.01)
 
 
-def test_leaving_a_stream_cancels_generation(url: str) -> None:
-    with httpx2.stream("POST", url + CHAT, json=body("wait", stream=True), timeout=DEADLINE_S) as reading:
-        lines = reading.iter_lines()
+def test_closing_stream_cancels_generation(url: str) -> None:
+    with httpx2.stream("POST", url + CHAT, json=body("wait", stream=True), timeout=DEADLINE_S) as response:
+        lines = response.iter_lines()
         assert json.loads(next(lines).removeprefix("data: "))["object"] == "chat.completion.chunk"
-        assert said(url, "who waits?") == "well, 1"
-    until(lambda: said(url, "who waits?") == "well, 0")
+        assert ask(url, "who waits?") == "well, 1"
+    wait_until(lambda: ask(url, "who waits?") == "well, 0")
 
 
-def test_a_disconnect_cancels_generation(url: str) -> None:
-    raw = json.dumps(body("wait")).encode()
+def test_disconnect_cancels_generation(url: str) -> None:
+    content = json.dumps(body("wait")).encode()
     head = f"POST {CHAT} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
     address = ("127.0.0.1", int(url.rpartition(":")[2]))
     with socket.create_connection(address, timeout=DEADLINE_S) as connection:
-        connection.sendall(f"{head}Content-Length: {len(raw)}\r\n\r\n".encode() + raw)
-        until(lambda: said(url, "who waits?") == "well, 1")
-    until(lambda: said(url, "who waits?") == "well, 0")
+        connection.sendall(f"{head}Content-Length: {len(content)}\r\n\r\n".encode() + content)
+        wait_until(lambda: ask(url, "who waits?") == "well, 1")
+    wait_until(lambda: ask(url, "who waits?") == "well, 0")
 
 
-def test_a_crash_is_the_last_message_of_a_stream(url: str) -> None:
+def test_crash_ends_stream_with_error(url: str) -> None:
     answer = httpx2.post(url + CHAT, json=body("die", stream=True), timeout=DEADLINE_S)
-    *_, well, error = [line.removeprefix("data: ") for line in answer.text.splitlines() if line]
-    assert json.loads(well)["choices"][0]["delta"] == {"content": "well, "}
+    *_, delta, error = [line.removeprefix("data: ") for line in answer.text.splitlines() if line]
+    assert json.loads(delta)["choices"][0]["delta"] == {"content": "well, "}
     assert json.loads(error)["error"]["code"] == "serving"
     assert "the device is gone" in json.loads(error)["error"]["message"]
-    assert said(url, "echo") == "well, echo"
+    assert ask(url, "echo") == "well, echo"

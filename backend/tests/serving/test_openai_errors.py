@@ -1,4 +1,4 @@
-"""Errors under /v1 have the OpenAI format, whichever layer raises them."""
+"""Errors under /v1 have the OpenAI format in every layer."""
 
 import json
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ def sqlite_store(tmp_path: Path, sqlite_template: Path) -> Iterator[Home]:
     opened.close()
 
 
-def http_to(app: FastAPI) -> TestClient:
+def client_for(app: FastAPI) -> TestClient:
     return TestClient(app, base_url="http://127.0.0.1", raise_server_exceptions=False)
 
 
@@ -39,28 +39,28 @@ def error_of(response: Any, status: int) -> dict[str, Any]:
     return error
 
 
-def a_request(**fields: Any) -> dict[str, Any]:
-    return {"model": "nobody", "messages": [{"role": "user", "content": "?"}], **fields}
+def chat_request(**fields: Any) -> dict[str, Any]:
+    return {"model": "missing", "messages": [{"role": "user", "content": "?"}], **fields}
 
 
-def test_a_refusal_of_any_layer_has_the_shape(sqlite_store: Home) -> None:
-    http = http_to(make_app(sqlite_store))
-    assert error_of(http.post(CHAT, json=a_request()), 404)["code"] == "not-found"
-    assert error_of(http.get("/v1/nowhere"), 404)["type"] == "invalid_request_error"
-    assert error_of(http.get(CHAT), 405)["code"] == "method-not-allowed"
-    assert error_of(http.post(CHAT, content=b"{", headers=JSON), 400)["code"] == "invalid-input"
-    assert "surprise" in error_of(http.post(CHAT, json=a_request(surprise=1)), 422)["detail"]
-    huge = a_request(messages=[{"role": "user", "content": "x" * 2**21}])
-    assert error_of(http.post(CHAT, json=huge), 413)["code"] == "too-large"
+def test_every_layer_returns_openai_errors(sqlite_store: Home) -> None:
+    client = client_for(make_app(sqlite_store))
+    assert error_of(client.post(CHAT, json=chat_request()), 404)["code"] == "not-found"
+    assert error_of(client.get("/v1/nowhere"), 404)["type"] == "invalid_request_error"
+    assert error_of(client.get(CHAT), 405)["code"] == "method-not-allowed"
+    assert error_of(client.post(CHAT, content=b"{", headers=JSON), 400)["code"] == "invalid-input"
+    assert "surprise" in error_of(client.post(CHAT, json=chat_request(surprise=1)), 422)["detail"]
+    huge = chat_request(messages=[{"role": "user", "content": "x" * 2**21}])
+    assert error_of(client.post(CHAT, json=huge), 413)["code"] == "too-large"
 
 
-def test_a_missing_token_is_an_authentication_error(sqlite_store: Home) -> None:
-    http = http_to(make_app(sqlite_store, Access(requires_token=True)))
-    assert error_of(http.post(CHAT, json=a_request()), 401)["type"] == "authentication_error"
+def test_missing_token_is_authentication_error(sqlite_store: Home) -> None:
+    client = client_for(make_app(sqlite_store, Access(requires_token=True)))
+    assert error_of(client.post(CHAT, json=chat_request()), 401)["type"] == "authentication_error"
 
 
-def test_elsewhere_errors_keep_our_shape(sqlite_store: Home) -> None:
-    response = http_to(make_app(sqlite_store)).get("/api/nowhere")
+def test_other_routes_keep_native_errors(sqlite_store: Home) -> None:
+    response = client_for(make_app(sqlite_store)).get("/api/nowhere")
     assert response.json().keys() == {"detail", "next_step", "code"}
 
 
@@ -75,11 +75,11 @@ def test_elsewhere_errors_keep_our_shape(sqlite_store: Home) -> None:
     ],
     ids=["role", "image", "surrogate", "reasoning", "empty"],
 )
-def test_a_message_that_no_model_here_reads_is_refused(sqlite_store: Home, message: dict[str, Any]) -> None:
-    body = json.dumps(a_request(messages=[message]))
-    response = http_to(make_app(sqlite_store)).post(CHAT, content=body, headers=JSON)
+def test_unsupported_messages_are_rejected(sqlite_store: Home, message: dict[str, Any]) -> None:
+    body = json.dumps(chat_request(messages=[message]))
+    response = client_for(make_app(sqlite_store)).post(CHAT, content=body, headers=JSON)
     error_of(response, 422)
 
 
-def test_without_models_the_list_is_empty(sqlite_store: Home) -> None:
-    assert http_to(make_app(sqlite_store)).get("/v1/models").json() == {"object": "list", "data": []}
+def test_empty_registry_lists_no_models(sqlite_store: Home) -> None:
+    assert client_for(make_app(sqlite_store)).get("/v1/models").json() == {"object": "list", "data": []}

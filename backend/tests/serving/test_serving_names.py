@@ -1,4 +1,4 @@
-"""Names of served models and the weights they refer to, on both databases."""
+"""Names of served models and the versions they resolve to, on both databases."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from tunix_rt.serving.names import find_served, list_served
 
 @pytest.fixture
 def registry(store: Home, tmp_path: Path) -> Home:
-    """Two versions of a model, the first of them @best, the run it comes from, and runs without a model."""
+    """Two versions of `adder`, the first with the alias `best`, its run, and runs without a model."""
     runs = store.settings.runs_dir
     scripted_run(runs, "sums")
     register_run(store, "adder", "sums")
@@ -27,21 +27,21 @@ def registry(store: Home, tmp_path: Path) -> Home:
     return store
 
 
-def test_versions_aliases_and_finished_runs_are_listed(registry: Home) -> None:
+def test_versions_aliases_and_runs_are_listed(registry: Home) -> None:
     listed = {model.id: model.root for model in list_served(registry)}
     assert listed == {"adder:1": "adder:1", "adder@best": "adder:1", "adder:2": "adder:2", "sums": "sums"}
 
 
-def test_a_name_means_weights_that_never_change(registry: Home) -> None:
-    means = {"adder": "adder:2", "adder@best": "adder:1", "adder:1": "adder:1", "sums": "sums"}
-    assert {name: find_served(registry, name).root for name in means} == means
+def test_names_resolve_to_versions(registry: Home) -> None:
+    expected = {"adder": "adder:2", "adder@best": "adder:1", "adder:1": "adder:1", "sums": "sums"}
+    assert {name: find_served(registry, name).root for name in expected} == expected
     ModelRepository(registry.database).set_alias(ModelReference("adder", version=2), "best")
     assert find_served(registry, "adder@best").root == "adder:2"
 
 
-def test_other_names_are_refused(registry: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(registry.settings.home_dir)  # where some of these are paths
-    unknown = ["adder@worst", "adder:3", "broken", "nobody", "tiny-llama"]
+def test_unservable_names_are_not_found(registry: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(registry.settings.home_dir)  # some of the names are paths in this directory
+    unknown = ["adder@worst", "adder:3", "broken", "missing", "tiny-llama"]
     for name in [*unknown, "..", ".", "", "runs/sums", "sums/model", "../runs/sums", "a\x00b", "a" * 5_000]:
         with pytest.raises(NotFoundError, match="GET /v1/models"):
             find_served(registry, name)

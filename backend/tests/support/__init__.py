@@ -1,1 +1,1 @@
-"""What several tests and benchmarks share."""
+"""Builders, fakes and helpers that tests and benchmarks share."""

@@ -1,7 +1,7 @@
-"""Apps for tests: those of one process share their routes, which hold no state.
+"""Apps for tests. All apps of a process share their routes, which are stateless.
 
-FastAPI builds the routes of an app at the first request to it, which takes 0.3 s. Live servers in child
-processes build their own.
+FastAPI builds the routes of an app on its first request, which takes 0.3 s. Live servers in child processes
+build their own.
 """
 
 from fastapi import FastAPI
@@ -15,7 +15,7 @@ _shared_routes: list[BaseRoute] = []
 
 
 def make_app(store: Home, access: Access | None = None) -> FastAPI:
-    """What `create_app` makes, with the routes of the first app of this process."""
+    """Create an app that reuses the routes of the first app of this process."""
     app = create_app(store, access)
     if not _shared_routes:
         _shared_routes.extend(app.router.routes)

@@ -1,4 +1,4 @@
-"""Builders make complete valid things and take only what a test is about."""
+"""Builders of complete, valid traces. A test passes only the values that it is about."""
 
 from typing import Any
 
@@ -11,11 +11,11 @@ def make_trace(
     final_answer: str = "5",
     **meta: Any,
 ) -> Trace:
-    """A right trace: 2 + 3 = 5."""
+    """Return a correct trace: 2 + 3 = 5."""
     return trace_from_text_steps(prompt, steps or ["2 + 3 = 5"], final_answer, meta)
 
 
 def make_item(prompt: str = "What is 2 + 3?", **meta: Any) -> tuple[Trace, str]:
-    """A trace with its canonical JSON, as stores take it."""
+    """Return a trace with its canonical JSON, as `TraceRepository` takes them."""
     trace = make_trace(prompt, **meta)
     return trace, canonical_json(trace)

@@ -1,4 +1,4 @@
-"""The program itself: commands in child processes or in this one, and a live server."""
+"""Run `tunix-rt` commands in child processes or in this process, and start a live server."""
 
 import io
 import os
@@ -22,7 +22,7 @@ START_TIMEOUT_S = 60
 
 
 def environment(settings: Settings | None = None, **more: str) -> dict[str, str]:
-    """The environment of a child that uses the store of `settings`."""
+    """Return the environment of a child process that uses the store of `settings`."""
     named = {name: value for name, value in os.environ.items() if not name.startswith("TUNIX_RT_")}
     if settings is not None:
         named["TUNIX_RT_HOME"] = str(settings.home_dir)
@@ -34,7 +34,7 @@ def environment(settings: Settings | None = None, **more: str) -> dict[str, str]
 def run_program(
     *arguments: str | Path, settings: Settings | None = None, stdin: str = "", **more: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run `tunix-rt …` to its end; `more` is added to its environment."""
+    """Run `tunix-rt …` and wait for it. `more` is added to its environment."""
     return subprocess.run(
         [*PROGRAM, *map(str, arguments)],
         env=environment(settings, **more),
@@ -49,14 +49,14 @@ def run_program(
 def run_here(
     *arguments: str | Path, settings: Settings | None = None, stdin: str = "", **more: str
 ) -> subprocess.CompletedProcess[str]:
-    """What `run_program` returns, without a child: for tests of a command rather than of its process."""
+    """Do what `run_program` does, but in this process, which is faster."""
     return _run_here(main, ["tunix-rt", *map(str, arguments)], environment(settings, **more), stdin)
 
 
 def run_script_here(
     script: Path, *arguments: str | Path, environ: Mapping[str, str]
 ) -> subprocess.CompletedProcess[str]:
-    """Run a script that starts one of our commands, without a child."""
+    """Run a launcher script in this process."""
     command = [str(script), *map(str, arguments)]
     return _run_here(lambda: runpy.run_path(str(script), run_name="__main__"), command, environ)
 
@@ -81,13 +81,13 @@ def _run_here(
         try:
             entry()
             code = 0
-        except SystemExit as ended:
-            code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
-    stdout, stderr = (_written_to(stream) for stream in (out, err))
+        except SystemExit as error:
+            code = error.code if isinstance(error.code, int) else int(error.code is not None)
+    stdout, stderr = (_contents(stream) for stream in (out, err))
     return subprocess.CompletedProcess(command, code, stdout, stderr)
 
 
-def _written_to(stream: io.TextIOWrapper) -> str:
+def _contents(stream: io.TextIOWrapper) -> str:
     stream.seek(0)
     return stream.read()
 
@@ -95,14 +95,14 @@ def _written_to(stream: io.TextIOWrapper) -> str:
 def start_program(
     *arguments: str | Path, environ: Mapping[str, str], stdout: int = subprocess.DEVNULL
 ) -> subprocess.Popen[str]:
-    """Start `tunix-rt …` and let it run."""
+    """Start `tunix-rt …` in a child process."""
     return subprocess.Popen(
         [*PROGRAM, *map(str, arguments)], env=environ, stdout=stdout, stderr=subprocess.PIPE, text=True
     )
 
 
 class LiveServer:
-    """`tunix-rt up` on a port of its own."""
+    """A running `tunix-rt up`."""
 
     def __init__(self, process: subprocess.Popen[str], port: int, log: Path) -> None:
         self._process = process
@@ -111,25 +111,25 @@ class LiveServer:
         self.url = f"http://127.0.0.1:{port}"
 
     def connect(self) -> socket.socket:
-        """A bare connection, for requests that no client would send."""
+        """Open a socket, for requests that no HTTP client would send."""
         return socket.create_connection(("127.0.0.1", self.port), timeout=30)
 
     def log(self) -> str:
-        """What it has said on standard error."""
+        """Return its standard error so far."""
         return self._log.read_text(encoding="utf-8")
 
     def stop(self) -> int:
-        """Tell it to end, as a service manager would; its exit code."""
+        """Send SIGTERM and return the exit code."""
         self._process.terminate()
         return self._process.wait(timeout=60)
 
     def has_open(self, path: Path) -> bool:
-        """Whether the server has this file open; False where the system does not tell."""
+        """Return whether the server has this file open; False without /proc."""
         links = Path(f"/proc/{self._process.pid}/fd").glob("*")
         return str(path) in {os.readlink(link) for link in links if link.is_symlink()}
 
     def peak_memory_mib(self) -> float:
-        """The most memory that the server has used since its start; 0 where the system does not tell."""
+        """Return the peak memory of the server; 0 without /proc."""
         file = Path(f"/proc/{self._process.pid}/status")
         if not file.exists():
             return 0.0
@@ -140,9 +140,9 @@ class LiveServer:
 
 @contextmanager
 def live_server(settings: Settings, *arguments: str, **more: str) -> Iterator[LiveServer]:
-    """A server that lives as long as the context."""
+    """Run a server on a free port, without a worker, until the context ends."""
     port = free_port()
-    # Its log goes to a file: a pipe that nobody empties would stop it one day.
+    # The log goes to a file: the server would block on a pipe that nobody reads.
     with tempfile.TemporaryDirectory() as directory:
         log = Path(directory) / "server.log"
         with log.open("w") as file:
@@ -150,14 +150,14 @@ def live_server(settings: Settings, *arguments: str, **more: str) -> Iterator[Li
             process = subprocess.Popen(command, env=environment(settings, **more), stderr=file, text=True)
         with process:
             try:
-                _wait_until_it_listens(process, port, log)
+                _wait_until_listening(process, port, log)
                 yield LiveServer(process, port, log)
             finally:
                 process.terminate()
                 process.wait(timeout=60)
 
 
-def _wait_until_it_listens(process: subprocess.Popen[str], port: int, log: Path) -> None:
+def _wait_until_listening(process: subprocess.Popen[str], port: int, log: Path) -> None:
     deadline = time.monotonic() + START_TIMEOUT_S
     while time.monotonic() < deadline and process.poll() is None:
         try:
@@ -170,7 +170,7 @@ def _wait_until_it_listens(process: subprocess.Popen[str], port: int, log: Path)
 
 
 def free_port() -> int:
-    """A port that nobody listens on."""
+    """Return a TCP port that is not in use."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

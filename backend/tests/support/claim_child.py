@@ -1,6 +1,6 @@
-"""A process that takes runs until there are none: `python claim_child.py URL WORKER_ID`.
+"""A process that claims runs until the queue is empty: `python claim_child.py URL WORKER_ID`.
 
-Says `ready`, waits for a line on standard input, then prints the id of each run that it gets.
+It prints `ready`, waits for a line on standard input, and then prints the id of each run that it claims.
 """
 
 import sys
@@ -11,19 +11,19 @@ from tunix_rt.runs.types import Slot
 
 
 def main() -> None:
-    """Take runs."""
+    """Claim runs."""
     url, worker_id = sys.argv[1:]
     engine = open_engine(url)
     runs = RunRepository(engine)
     runs.leases()
-    _say("ready")
+    _print_line("ready")
     sys.stdin.readline()
     while (claim := runs.claim(worker_id, (Slot(),))) is not None:
-        _say(claim.run.run_id)
+        _print_line(claim.run.run_id)
     engine.dispose()
 
 
-def _say(text: str) -> None:
+def _print_line(text: str) -> None:
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
 

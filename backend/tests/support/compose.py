@@ -1,6 +1,6 @@
-"""docker-compose.yml without Docker: the same commands, environment and order, as plain processes.
+"""Run docker-compose.yml without Docker: the same commands, environment and order, as plain processes.
 
-What is a name or a place inside a container becomes one on this machine: see `places`.
+`Translation.places` maps host names and paths inside the containers to those of this machine.
 """
 
 import json
@@ -29,17 +29,17 @@ def compose_file() -> dict[str, Any]:
 
 
 def dockerfile_line(word: str) -> str:
-    """What the Dockerfile says after its last such word."""
+    """Return the arguments of the last Dockerfile instruction `word`."""
     lines = (ROOT / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ").splitlines()
     return next(line for line in reversed(lines) if line.startswith(f"{word} ")).removeprefix(f"{word} ")
 
 
 @dataclass(frozen=True)
 class Translation:
-    """From the containers to this machine."""
+    """Replaces variables, host names and paths of the containers."""
 
     variables: Mapping[str, str]
-    """What `.env` would say."""
+    """The contents of `.env`."""
     places: Mapping[str, str]
 
     def text(self, written: str) -> str:
@@ -49,8 +49,8 @@ class Translation:
         return translated
 
 
-class Running:
-    """The services that are up."""
+class ComposeServices:
+    """The services that have been started."""
 
     def __init__(self, translation: Translation, environ: Mapping[str, str], logs: Path) -> None:
         self._translation = translation
@@ -60,14 +60,14 @@ class Running:
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
 
     def environment_of(self, service: Mapping[str, Any]) -> dict[str, str]:
-        own = {name: self._translation.text(str(value)) for name, value in service["environment"].items()}
-        return {**self._environ, **own}
+        environ = {name: self._translation.text(str(value)) for name, value in service["environment"].items()}
+        return {**self._environ, **environ}
 
     def start(self, name: str) -> None:
-        """Start one, once what it depends on is as it asks."""
+        """Start a service after the conditions of its dependencies hold."""
         service = self.services[name]
         for other, wanted in service["depends_on"].items():
-            self._await(other, wanted["condition"])
+            self._wait_for(other, wanted["condition"])
         assert json.loads(dockerfile_line("ENTRYPOINT")) == ["tunix-rt"]
         command = [*PROGRAM, *map(self._translation.text, service["command"])]
         with self.log_of(name).open("wb") as log:
@@ -79,15 +79,15 @@ class Running:
         return self._logs / f"{name}.log"
 
     def stop(self) -> dict[str, int]:
-        """Stop as Docker does, last started first; the exit codes."""
+        """Stop the services in reverse order, as Docker does, and return their exit codes."""
         for process in reversed(self.processes.values()):
             if process.poll() is None:
                 process.terminate()
         return {name: process.wait(timeout=DEADLINE_S) for name, process in self.processes.items()}
 
-    def _await(self, name: str, condition: str) -> None:
+    def _wait_for(self, name: str, condition: str) -> None:
         if name not in self.processes:
-            return  # PostgreSQL is there already
+            return  # PostgreSQL is already running.
         if condition == "service_completed_successfully":
             assert self.processes[name].wait(timeout=DEADLINE_S) == 0, self.log_of(name).read_text()
         else:
@@ -95,7 +95,7 @@ class Running:
             self.await_health(name)
 
     def await_health(self, name: str) -> None:
-        """Wait until its own health check is content."""
+        """Wait until the health check of a service passes."""
         kind, *command = self.services[name]["healthcheck"]["test"]
         assert (kind, command[0]) == ("CMD", "python")
         check = [sys.executable, *map(self._translation.text, command[1:])]
@@ -107,11 +107,11 @@ class Running:
 
 
 @contextmanager
-def composed(translation: Translation, environ: Mapping[str, str], logs: Path) -> Iterator[Running]:
-    """Everything of ours that the file names, started in its order."""
-    running = Running(translation, environ, logs)
-    with ExitStack() as ending:
-        ending.callback(running.stop)
+def composed(translation: Translation, environ: Mapping[str, str], logs: Path) -> Iterator[ComposeServices]:
+    """Start our services in the order of the file, and stop them when the context ends."""
+    running = ComposeServices(translation, environ, logs)
+    with ExitStack() as stack:
+        stack.callback(running.stop)
         for name in ("token", "server", "worker"):
             running.start(name)
         yield running

@@ -1,7 +1,7 @@
-"""Empty databases on a PostgreSQL server, one at a time for each test that asks for one.
+"""A pool of empty PostgreSQL databases for tests.
 
-Copying the template writes 8 MB. A database whose schema is unchanged after a test is emptied, which takes a
-few milliseconds, and given to the next test.
+Copying the template writes 8 MB. Emptying a database takes a few milliseconds, so a database is emptied and
+reused unless a test has changed its schema.
 """
 
 import time
@@ -13,7 +13,7 @@ import psycopg
 from psycopg import Connection, sql
 
 TEMPLATE = "template_store"
-# Of the migrations, which every database has.
+# The migrations fill these tables in every database.
 _KEPT_TABLES = ("alembic_version",)
 _TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename"
 _SEQUENCES = "SELECT sequencename FROM pg_sequences WHERE schemaname = 'public' ORDER BY sequencename"
@@ -24,13 +24,13 @@ _SCHEMA = """
     FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid
     WHERE relnamespace = 'public'::regnamespace
 """
-_OTHERS = """
+_OTHER_CONNECTIONS = """
     SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
 """
 
 
 class Databases:
-    """The databases that the tests of this process share, on the server at `url`."""
+    """The pool of this process, on the server at `url`."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -41,10 +41,10 @@ class Databases:
 
     @contextmanager
     def one(self) -> Iterator[str]:
-        """The URL of an empty database with the schema."""
+        """Provide the URL of an empty database with the schema."""
         name = self._free.pop() if self._free else self._copy()
         yield f"{self._url}/{name}"
-        if self._is_emptied(name):
+        if self._try_to_empty(name):
             self._free.append(name)
 
     def _copy(self) -> str:
@@ -54,14 +54,14 @@ class Databases:
             connection.execute(statement.format(sql.Identifier(name), sql.Identifier(TEMPLATE)))
         return name
 
-    def _is_emptied(self, name: str) -> bool:
-        """False if somebody stays connected, or if the test has changed the schema or the migrations."""
+    def _try_to_empty(self, name: str) -> bool:
+        """Empty a database; False if a client is still connected or if the test has changed the schema."""
         try:
             with self._connection(name) as connection:
                 if _is_in_use(connection) or _value(connection, _SCHEMA) != self._schema:
                     return False
                 connection.execute("SET lock_timeout = '1s'")
-                # Foreign keys are triggers, which this setting leaves out: the order of the tables is free.
+                # Disables the triggers of foreign keys, so that tables can be emptied in any order.
                 connection.execute("SET session_replication_role = replica")
                 for table in _names(connection, _TABLES):
                     if table not in _KEPT_TABLES:
@@ -77,9 +77,9 @@ class Databases:
 
 
 def _is_in_use(connection: "Connection[tuple[object, ...]]") -> bool:
-    # The server notices a moment later that a client has left.
+    # The server notices with a delay that a client has disconnected.
     for _ in range(20):
-        if not _value(connection, _OTHERS):
+        if not _value(connection, _OTHER_CONNECTIONS):
             return False
         time.sleep(0.005)
     return True

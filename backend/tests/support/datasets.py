@@ -1,4 +1,4 @@
-"""Builders for datasets: stored rows, eval sets, a build in one call."""
+"""Builders of dataset rows, eval sets and datasets."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -18,7 +18,7 @@ ALL_IN_TRAIN = {"train": 1.0}
 
 
 def stored(trace: Trace, *, age_hours: int = 0, score: float | None = None) -> StoredTrace:
-    """A trace as the store gives it."""
+    """Return a trace as the store returns it."""
     canonical = canonical_json(trace)
     return StoredTrace(
         id=trace_id(canonical),
@@ -29,7 +29,7 @@ def stored(trace: Trace, *, age_hours: int = 0, score: float | None = None) -> S
 
 
 def sums(count: int, *, first: int = 0) -> list[StoredTrace]:
-    """That many different, right additions."""
+    """Return `count` different, correct additions."""
     return [
         stored(make_trace(f"What is {n} + 7?", [f"{n} + 7 = {n + 7}"], str(n + 7), source="sums"))
         for n in range(first, first + count)
@@ -37,7 +37,7 @@ def sums(count: int, *, first: int = 0) -> list[StoredTrace]:
 
 
 def evalset(*prompts: str, name: str = "exam") -> EvalSet:
-    """An eval set that asks these questions."""
+    """Return an eval set with these questions."""
     items = tuple(
         EvalItem(
             id=f"{name}-{number}",
@@ -55,16 +55,16 @@ def evalset(*prompts: str, name: str = "exam") -> EvalSet:
 def build(
     home: Path, rows: Sequence[StoredTrace], *, evalsets: Sequence[EvalSet] = (), **spec: Any
 ) -> BuildOutcome:
-    """Build `demo-v1` (unless told otherwise) under `home`, all rows in train."""
+    """Build a dataset under `home`: by default `demo-v1`, with all rows in train."""
     values = {"dataset_name": "demo", "splits": ALL_IN_TRAIN} | spec
     return build_dataset(DatasetSpec(**values), rows, datasets_dir=home / "datasets", evalsets=evalsets)
 
 
 def add(store: Home, rows: Sequence[StoredTrace]) -> None:
-    """Put rows into a store."""
+    """Add rows to a store."""
     TraceRepository(store.database).add_many([(row.trace(), row.canonical) for row in rows])
 
 
 def jsonl(*traces: Trace) -> bytes:
-    """A file of traces."""
+    """Return the traces as a JSONL file."""
     return b"".join(trace.model_dump_json().encode() + b"\n" for trace in traces)

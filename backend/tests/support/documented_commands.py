@@ -1,4 +1,4 @@
-"""The commands that the pages show, and what runs them: the real command line and the real app."""
+"""The commands in the documentation, and functions that run them with the real CLI and the real app."""
 
 import json
 import re
@@ -28,7 +28,7 @@ SHELL = "console"
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block of a page; one with a title is a file that the reader writes."""
+    """A fenced block of a page. A block with a title is a file that the reader creates."""
 
     language: str
     title: str | None
@@ -36,7 +36,7 @@ class Block:
 
     @property
     def commands(self) -> list[str]:
-        """One a line; a line that ends in a backslash goes on, and what follows a # is for the reader."""
+        """Return one command per line; a backslash continues a line, and # starts a comment."""
         if self.language != SHELL:
             return []
         lines = self.text.replace("\\\n", " ").splitlines()
@@ -44,7 +44,7 @@ class Block:
 
 
 def blocks_of(page: Path) -> list[Block]:
-    """Every fenced block, in order."""
+    """Return every fenced block of a page, in order."""
     found = BLOCK.finditer(page.read_text(encoding="utf-8"))
     return [Block(one["language"], one["title"], one["text"]) for one in found]
 
@@ -54,7 +54,7 @@ def _without_comment(line: str) -> str:
 
 
 def filled_in(command: str, stand_ins: Mapping[str, str]) -> str:
-    """The command with real names where the page has names that the reader replaces.
+    """Replace the placeholders of a documented command with real names.
 
     Example:
         "tunix-rt runs show RUN", {"RUN": "run-1"} -> "tunix-rt runs show run-1"
@@ -65,7 +65,7 @@ def filled_in(command: str, stand_ins: Mapping[str, str]) -> str:
 
 
 def launchers() -> dict[str, typer.Typer]:
-    """The scripts that `python` runs, by path."""
+    """Return the launcher scripts that `python` runs, by path."""
     commands = {
         "training/run_train_jax.py": training_command("jax"),
         "training/train_jax.py": training_command("jax"),
@@ -83,7 +83,7 @@ def _single(command: Any) -> typer.Typer:
 
 
 def typed(command: str) -> tuple[typer.Typer, list[str]]:
-    """The command line that a command is for, and its arguments; `torchrun` only starts one."""
+    """Return the app that a command belongs to and its arguments; a `torchrun` prefix is dropped."""
     words = shlex.split(command)
     if words[0] == "torchrun":
         words = words[words.index("tunix-rt") :]
@@ -94,7 +94,7 @@ def typed(command: str) -> tuple[typer.Typer, list[str]]:
 
 
 def parse(command: str) -> None:
-    """Let the real parser read a command that is not run; it raises on what it does not know."""
+    """Parse a command with the real parser without running it. Raises on unknown arguments."""
     line, words = typed(command)
     found: Any = get_command(line)
     context = found.make_context(found.name, list(words))
@@ -104,54 +104,54 @@ def parse(command: str) -> None:
 
 
 def run(command: str, *, stdin: bytes | None = None) -> tuple[int, str]:
-    """Run it in this process: exit code, and what it printed or the error that it ended with."""
+    """Run a command in this process and return its exit code and its output or error."""
     line, words = typed(command)
-    done = CliRunner().invoke(line, words, input=stdin)
-    if isinstance(done.exception, TunixRTError):
-        return done.exception.exit_code, str(done.exception)
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    return done.exit_code, done.output
+    result = CliRunner().invoke(line, words, input=stdin)
+    if isinstance(result.exception, TunixRTError):
+        return result.exception.exit_code, str(result.exception)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, result.output
 
 
 def run_elsewhere(command: str) -> bytes:
-    """What a program of the machine prints (openssl, zcat); it must succeed."""
+    """Run an installed program such as openssl or zcat, which must succeed, and return its output."""
     return subprocess.run(shlex.split(command), capture_output=True, check=True, timeout=120).stdout
 
 
 def request(command: str) -> tuple[int, str]:
-    """Send what `curl` would send to the app over the home: status and body."""
-    asked = _request_of(shlex.split(command)[1:])
+    """Send the request of a `curl` command to the app and return status and body."""
+    arguments = _request_of(shlex.split(command)[1:])
     store = open_home(Settings())
     try:
         with TestClient(make_app(store), base_url="http://127.0.0.1:8000") as client:
-            answer = client.request(**asked)
+            answer = client.request(**arguments)
             return answer.status_code, answer.text
     finally:
         store.close()
 
 
 def _request_of(words: Sequence[str]) -> dict[str, Any]:
-    """Method, path, headers and content of a `curl` command line.
+    """Parse the method, path, headers and content of a `curl` command line.
 
     Example:
         ["-X", "POST", "127.0.0.1:8000/api/x", "-d", "{}"] -> POST /api/x with the content {}
     """
-    asked: dict[str, Any] = {"method": "GET", "headers": {}}
+    arguments: dict[str, Any] = {"method": "GET", "headers": {}}
     rest: Iterator[str] = iter(words)
     for word in rest:
         if word == "-X":
-            asked["method"] = next(rest)
+            arguments["method"] = next(rest)
         elif word == "-H":
             name, _, value = next(rest).partition(":")
-            asked["headers"][name] = value.strip()
+            arguments["headers"][name] = value.strip()
         elif word == "-d":
-            asked["content"] = next(rest)
-            json.loads(asked["content"])
+            arguments["content"] = next(rest)
+            json.loads(arguments["content"])
         elif word == "-C":
             next(rest)
         elif not word.startswith("-"):
             url = urlsplit(word if "://" in word else f"http://{word}")
             assert url.netloc == "127.0.0.1:8000", word
-            asked["url"] = f"{url.path}?{url.query}" if url.query else url.path
-    return asked
+            arguments["url"] = f"{url.path}?{url.query}" if url.query else url.path
+    return arguments

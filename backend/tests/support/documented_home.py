@@ -1,4 +1,4 @@
-"""The home and the files that the pages of docs/ tell of, made without a model, and the names they use."""
+"""The home directory, files and names that the pages of docs/ refer to, created without a model."""
 
 import gzip
 import json
@@ -30,17 +30,17 @@ REVIEWED = trace_from_text_steps(
 
 
 class ExportingEngine(WritingEngine):
-    """Leaves a model that looks like one."""
+    """Writes a model directory with a config."""
 
     def train(self, job: TrainingJob, records: RunRecords) -> TrainingResult:
-        """Train nothing, and write it down."""
+        """Write the files of a training run."""
         result = super().train(job, records)
         (job.run_dir.model / "config.json").write_text('{"model_type": "llama"}')
         return result
 
 
 def write_files(work: Path, root: Path) -> None:
-    """What lies in the directory of the reader."""
+    """Create the files in the working directory of the reader."""
     (work / "training").symlink_to(root / "training")
     (work / "backups").mkdir()
     (work / "my.yaml").write_text(json.dumps(SMALL_RECIPE))
@@ -85,7 +85,7 @@ def _lines(rows: Iterable[Any]) -> bytes:
 
 
 def write_home(template: Path, home: Path, work: Path) -> dict[str, str]:
-    """Runs, evaluations, traces and a token in the home; returns what stands for the names of the pages."""
+    """Create runs, evaluations, traces and a token, and return the values of the placeholders in docs/."""
     store = open_home(sqlite_home(template, home))
     try:
         _write_runs(store)
@@ -129,9 +129,9 @@ def _write_evaluations(store: Home) -> None:
 
 
 def _scored(predictions: Path) -> str:
-    code, said = run(f"tunix-rt eval score --predictions {predictions} --eval-set eval_v2 --json")
-    assert code == 0, said
-    return str(json.loads(said)["evaluation_id"])
+    code, output = run(f"tunix-rt eval score --predictions {predictions} --eval-set eval_v2 --json")
+    assert code == 0, output
+    return str(json.loads(output)["evaluation_id"])
 
 
 def _trace_id(trace: Trace) -> str:

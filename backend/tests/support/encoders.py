@@ -1,4 +1,4 @@
-"""A small real tokenizer, trained here, with the chat template that a test is about."""
+"""A small real tokenizer, trained here, with a choice of chat templates."""
 
 import json
 from functools import lru_cache
@@ -38,7 +38,7 @@ def a_tokenizer(chat_template: str | None = None) -> Tokenizer:
 
 
 def an_encoder(template: str = "gemma", markup: MarkupStyle = "reasoning") -> TraceEncoder:
-    """An encoder with a built-in template by name, or with the Jinja source of one."""
+    """Return an encoder; `template` is the name of a built-in template or Jinja source."""
     tokenizer = a_tokenizer()
     if "{" in template:
         return TraceEncoder(tokenizer, ChatTemplate("test", template, tokenizer.named_tokens), markup)
@@ -46,7 +46,7 @@ def an_encoder(template: str = "gemma", markup: MarkupStyle = "reasoning") -> Tr
 
 
 def write_tokenizer(directory: Path, config: dict[str, object] | None = None) -> Path:
-    """The files of a tokenizer as Hugging Face libraries save them."""
+    """Write the files of a tokenizer as Hugging Face libraries do."""
     directory.mkdir(parents=True, exist_ok=True)
     trained_fast_tokenizer().save(str(directory / "tokenizer.json"))
     (directory / "tokenizer_config.json").write_text(json.dumps(config or NAMED_TOKENS), encoding="utf-8")

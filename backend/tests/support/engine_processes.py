@@ -1,4 +1,4 @@
-"""The engines that live on this machine, and whether two attempts at one run do. Needs Linux."""
+"""Find the engine processes of this machine, and runs with two live attempts. Needs Linux."""
 
 import os
 from collections import Counter
@@ -10,27 +10,27 @@ from tunix_rt.runs.executors.supervisor import MARK_VARIABLE
 
 @dataclass(frozen=True)
 class EngineProcess:
-    """A living `tunix-rt train`, or a process that it has forked."""
+    """A running `tunix-rt train`, or a process that it has forked."""
 
     pid: int
     run_id: str
     mark: str
-    """Of the attempt that it belongs to; empty when no worker started it."""
+    """The mark of its attempt; empty if no worker started it."""
 
 
 def engines_alive(runs_dir: Path) -> set[EngineProcess]:
-    """Every process of this machine that has the command line of an engine for a run in that directory."""
+    """Return all processes whose command line is that of an engine for a run in `runs_dir`."""
     found = (_engine(int(name), runs_dir) for name in os.listdir("/proc") if name.isdecimal())
     return {engine for engine in found if engine is not None}
 
 
 def doubled_runs(runs_dir: Path) -> set[str]:
-    """Runs that two attempts work at in this moment; never any.
+    """Return the runs with two live attempts, which must never happen.
 
-    Processes of one attempt are counted once: whatever an engine starts, be it `git`, has the engine's own
-    command line between fork and exec.
+    Processes of one attempt count once: between fork and exec, any child of an engine, such as `git`, has the
+    command line of the engine.
     """
-    # Twice: who is there both times was there when the other was seen.
+    # Two snapshots: processes that are in both were alive at the same time.
     attempts = {(engine.run_id, engine.mark) for engine in engines_alive(runs_dir) & engines_alive(runs_dir)}
     counts = Counter(run_id for run_id, _ in attempts)
     return {run_id for run_id, num_attempts in counts.items() if num_attempts > 1}
@@ -47,7 +47,7 @@ def _engine(pid: int, runs_dir: Path) -> EngineProcess | None:
 
 
 def _strings(pid: int, name: str) -> list[str]:
-    """What the kernel tells of a process; nothing once it has let go of its memory."""
+    """Read a list of strings from /proc; empty if the process has exited."""
     try:
         text = Path(f"/proc/{pid}/{name}").read_bytes().decode(errors="replace")
     except OSError:

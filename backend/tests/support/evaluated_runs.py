@@ -1,4 +1,4 @@
-"""A finished run with answers to a small eval set of the user's own, made without a model."""
+"""A finished run with answers to a small custom eval set, created without a model."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -37,23 +37,23 @@ RIGHT = {"one": "18", "two": "\\frac{1}{2}"}
 
 
 def completion(answer: str) -> str:
-    """A text in the form that training teaches, with this answer."""
+    """Return a well-formed completion with this answer."""
     return f"<reasoning>\n9 + 9 = 18\n</reasoning>\n<answer>{answer}</answer>"
 
 
 def store_answers(store: Home, name: str, answers: Mapping[str, str] = RIGHT, **values: Any) -> Evaluation:
-    """An evaluation of the eval set, which is put into the home directory; its verdicts are all `wrong`."""
+    """Write the eval set into the home directory and store an evaluation whose verdicts are all `wrong`."""
     store.settings.evalsets_dir.mkdir(parents=True, exist_ok=True)
     lines = "".join(f"{item_json(item)}\n" for item in ITEMS)
     (store.settings.evalsets_dir / f"{EVALSET}.jsonl").write_text(lines, encoding="utf-8")
-    made = [_wrong(item, answers[item.id]) for item in ITEMS]
+    predictions = [_wrong_prediction(item, answers[item.id]) for item in ITEMS]
     protocol = make_protocol(evalset_hash=evalset_hash(ITEMS))
-    evaluation = make_evaluation(made, name=name, evalset=EVALSET, protocol=protocol, **values)
-    EvaluationRepository(store.database).add(evaluation, made)
+    evaluation = make_evaluation(predictions, name=name, evalset=EVALSET, protocol=protocol, **values)
+    EvaluationRepository(store.database).add(evaluation, predictions)
     return evaluation
 
 
-def _wrong(item: EvalItem, answer: str) -> Prediction:
+def _wrong_prediction(item: EvalItem, answer: str) -> Prediction:
     return make_prediction(
         item.id,
         "wrong",
@@ -67,7 +67,7 @@ def _wrong(item: EvalItem, answer: str) -> Prediction:
 
 
 def write_run(runs_dir: Path, run_id: str, status: RunStatus | None = "succeeded") -> Path:
-    """A run directory with what a finished run is known by; without a status one that is not finished."""
+    """Write the directory of a finished run, or with `status=None` of an unfinished one."""
     path = runs_dir / run_id
     path.mkdir(parents=True)
     write_json_atomically(path / "recipe.resolved.json", {})

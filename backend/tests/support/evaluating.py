@@ -1,4 +1,4 @@
-"""Evaluations of tiny models: an exam of sums, an engine that counts, a view that remembers or interrupts."""
+"""Evaluations of tiny models: an eval set of sums, an engine that records prompts, and recording views."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ SAMPLED = Decoding(temperature=1.0, num_samples=2, seed=3, max_new_tokens=24)
 
 
 class Watcher:
-    """Remembers what a person would have seen."""
+    """A view that records its output."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -38,7 +38,7 @@ class Watcher:
 
 
 class Interrupting(Watcher):
-    """A person who presses Ctrl-C after some texts."""
+    """A view that raises KeyboardInterrupt after some completions."""
 
     def __init__(self, *, after: int) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ class Interrupting(Watcher):
 
 @dataclass
 class CountingEngine:
-    """A real engine, and which prompts it was given."""
+    """A real engine that records its prompts."""
 
     name: EngineName = "jax"
     asked: list[tuple[str, int]] = field(default_factory=list)
@@ -94,7 +94,7 @@ class _CountingGenerator:
 
 @dataclass(frozen=True)
 class Exam:
-    """A workshop whose models are asked sums."""
+    """A training workspace with an eval set of sums."""
 
     workshop: Workshop
     evalset: Path
@@ -107,14 +107,14 @@ class Exam:
         return open_home(self.settings)
 
     def request(self, model: str | Path, output: str | None = None, **values: Any) -> EvaluationRequest:
-        given: dict[str, Any] = {
+        defaults: dict[str, Any] = {
             "evalset": str(self.evalset),
             "decoding": GREEDY,
             "device": DeviceRequest("cpu"),
             "batch_size": 2,
             "output": None if output is None else self.workshop.root / output,
         }
-        return EvaluationRequest(str(model), **given | values)
+        return EvaluationRequest(str(model), **defaults | values)
 
     def evaluate(
         self,
@@ -141,5 +141,5 @@ class Exam:
 
 
 def make_exam(workshop: Workshop, num_items: int = 5) -> Exam:
-    """Sums that the dataset of the workshop holds, so that a trained model has a chance."""
+    """Write an eval set of sums from the training dataset, so that a trained model can answer some."""
     return Exam(workshop, write_evalset(workshop.root / "sums.jsonl", sum_items(num_items)))

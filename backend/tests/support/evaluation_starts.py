@@ -1,4 +1,4 @@
-"""Builders for evaluations that are under way: sums to ask, what a model writes for them."""
+"""Builders for unfinished evaluations: eval items, protocols, generations and predictions."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -22,7 +22,7 @@ START_ID = UUID("11111111-1111-4111-8111-111111111111")
 
 
 def sum_items(count: int) -> tuple[EvalItem, ...]:
-    """That many additions with their sums."""
+    """Return `count` additions with their sums."""
     return tuple(
         EvalItem(
             id=f"sum-{n}",
@@ -37,7 +37,7 @@ def sum_items(count: int) -> tuple[EvalItem, ...]:
 
 
 def sum_protocol(items: tuple[EvalItem, ...], **values: Any) -> Protocol:
-    """A protocol that asks these items."""
+    """Return the protocol of an evaluation on these items."""
     given = {
         "evalset_hash": evalset_hash(items),
         "template_hash": "t" * 64,
@@ -49,7 +49,7 @@ def sum_protocol(items: tuple[EvalItem, ...], **values: Any) -> Protocol:
 
 
 def sum_start(items: tuple[EvalItem, ...], **values: Any) -> EvaluationStart:
-    """An evaluation of a built-in model on these items."""
+    """Return the start of an evaluation of a built-in model on these items."""
     given = {
         "evaluation_id": START_ID,
         "created_at": datetime(2025, 1, 1, tzinfo=UTC),
@@ -61,7 +61,7 @@ def sum_start(items: tuple[EvalItem, ...], **values: Any) -> EvaluationStart:
 
 
 def sum_generation(item: EvalItem, *, sample: int = 0, answer: str | None = None) -> Generation:
-    """A well-formed text, with the right answer unless told otherwise."""
+    """Return a well-formed completion, by default with the correct answer."""
     answer = item.expected_answer if answer is None else answer
     text = f"<reasoning>\n{item.prompt[8:-1]} = {answer}\n</reasoning>\n<answer>{answer}</answer>"
     return Generation(
@@ -75,7 +75,7 @@ def sum_generation(item: EvalItem, *, sample: int = 0, answer: str | None = None
 
 
 def sum_prediction(item: EvalItem, generation: Generation) -> Prediction:
-    """A prediction whose judgement is right."""
+    """Return a prediction that is judged correct."""
     return Prediction(
         item_id=item.id,
         sample=generation.sample,
@@ -90,7 +90,7 @@ def sum_prediction(item: EvalItem, generation: Generation) -> Prediction:
 
 
 def batch_of(num_generations: int, *, seconds: float = 1.0) -> FinishedBatch:
-    """A batch that the CPU wrote."""
+    """Return a batch that was generated on the CPU."""
     return FinishedBatch(
         engine="jax",
         device="cpu",
@@ -102,6 +102,6 @@ def batch_of(num_generations: int, *, seconds: float = 1.0) -> FinishedBatch:
 
 
 def write_evalset(path: Path, items: Sequence[EvalItem]) -> Path:
-    """An eval set file of these items."""
+    """Write an eval set file."""
     path.write_text("".join(f"{item_json(item)}\n" for item in items), encoding="utf-8")
     return path

@@ -1,4 +1,4 @@
-"""Builders for evaluations: predictions, records and whole directories, without a model."""
+"""Builders of predictions, evaluations and evaluation directories, without a model."""
 
 import hashlib
 import json
@@ -33,7 +33,7 @@ EXPECTED, ANOTHER = "18", "17"
 
 
 def make_generation(item_id: str = "item-0", sample: int = 0, text: str | None = None) -> Generation:
-    """A completion in the form that training teaches, or with `text=None` a failure."""
+    """Return a generation with this text, or with `text=None` a failure."""
     if text is None:
         failure = GenerationFailure(code="prompt-too-long", detail="700 tokens of 512")
         return Generation(item_id=item_id, sample=sample, failure=failure)
@@ -56,7 +56,7 @@ def make_judgement(
     steps: Sequence[StepVerdict] = ("confirmed",),
     **values: Any,
 ) -> Judgement:
-    """What is made of a text: 18 is right, 17 is wrong."""
+    """Return a judgement: the answer 18 is correct, 17 is wrong."""
     given = answer or {"correct": EXPECTED, "wrong": ANOTHER}.get(verdict)
     found = {} if given is None else {"answer": given, "rule": "answer-tag", "canonical": given}
     explanation = {"correct": f"{given} equals {EXPECTED}", "unscored": "the checker failed"}.get(verdict)
@@ -72,7 +72,7 @@ def make_judgement(
 def make_prediction(
     item_id: str = "item-0", verdict: Verdict = "correct", *, sample: int = 0, **values: Any
 ) -> Prediction:
-    """One prediction; `values` go to the prediction where it has such a field, else to its judgement."""
+    """Return a prediction. `values` set fields of the prediction if it has them, else of its judgement."""
     own = {name: values.pop(name) for name in list(values) if name in Prediction.model_fields}
     judgement = make_judgement(verdict, **values)
     answer = judgement.answer or ""
@@ -92,7 +92,9 @@ def make_prediction(
 
 
 def make_predictions(verdicts: Iterable[str], **values: Any) -> list[Prediction]:
-    """One entry an item, one character a sample: 1 right, 0 wrong, - no answer, ? unscored.
+    """Return predictions from one string per item with one character per sample.
+
+    1 is correct, 0 wrong, - no answer, ? unscored.
 
     Example:
         ["11", "1?"] -> items item-0 and item-1 with two samples each
@@ -106,7 +108,7 @@ def make_predictions(verdicts: Iterable[str], **values: Any) -> list[Prediction]
 
 
 def make_protocol(**values: Any) -> Protocol:
-    """The protocol of the built evaluations; greedy unless told otherwise."""
+    """Return a protocol, by default with greedy decoding."""
     defaults: dict[str, Any] = {
         "evalset_hash": "e" * 64,
         "template_hash": "c" * 64,
@@ -120,13 +122,13 @@ def make_protocol(**values: Any) -> Protocol:
 def make_evaluation(
     predictions: Sequence[Prediction], *, name: str = "model-a", age_hours: int = 0, **values: Any
 ) -> Evaluation:
-    """The record of `predictions`; its id depends on `name` only.
+    """Return the evaluation of `predictions`. Its id depends only on `name`.
 
     Args:
-        predictions: All of them.
-        name: Of the model. A name that begins with `run-` is a run's, trained from `base-model`.
-        age_hours: Older ones were made that much earlier.
-        values: Any field of the record.
+        predictions: All predictions.
+        name: The name of the model. A name with the prefix `run-` belongs to a run of `base-model`.
+        age_hours: The age of the evaluation.
+        values: Other fields of the evaluation.
     """
     num_samples = max((prediction.sample + 1 for prediction in predictions), default=1)
     decoding = Decoding(num_samples=num_samples, temperature=0.0 if num_samples == 1 else 0.7)
@@ -147,7 +149,7 @@ def make_evaluation(
 
 
 def make_model(name: str = "model-a", **values: Any) -> EvaluatedModel:
-    """A model from the hub, or with a name that begins with `run-` one of a run."""
+    """Return a model from the hub, or with the prefix `run-` the model of a run."""
     if not name.startswith("run-"):
         return EvaluatedModel(**{"name": name, "origin": "hub"} | values)
     made: dict[str, Any] = {"name": name, "origin": "run", "run_id": name, "base_model": "base-model"}
@@ -155,13 +157,13 @@ def make_model(name: str = "model-a", **values: Any) -> EvaluatedModel:
 
 
 def predictions_jsonl(predictions: Iterable[Prediction]) -> bytes:
-    """The file `predictions.jsonl`."""
+    """Return the contents of `predictions.jsonl`."""
     lines = (json.dumps(prediction.to_json(), ensure_ascii=False) for prediction in predictions)
     return "".join(f"{line}\n" for line in lines).encode()
 
 
 def items_of(predictions: Iterable[Prediction]) -> list[EvalItem]:
-    """The items that the predictions answer."""
+    """Return the eval items of the predictions."""
     found = {prediction.item_id: prediction for prediction in predictions}
     names = ("prompt", "expected_answer", "section", "category", "difficulty")
     return [
@@ -173,9 +175,9 @@ def items_of(predictions: Iterable[Prediction]) -> list[EvalItem]:
 def write_evaluation(
     directory: Path, verdicts: Iterable[str] | Sequence[Prediction], **values: Any
 ) -> Evaluation:
-    """A complete evaluation directory of `make_predictions(verdicts)`, or of these very predictions.
+    """Write a complete evaluation directory of `make_predictions(verdicts)` or of the given predictions.
 
-    The model is called as the directory unless a `name` is given; `values` are those of `make_evaluation`.
+    The model is named after the directory unless `name` is given. `values` are passed to `make_evaluation`.
     """
     given = list(verdicts)
     made = [one for one in given if isinstance(one, Prediction)]

@@ -1,4 +1,4 @@
-"""A home with a small finished run, its dataset and its evaluation, made without a model; bundles of it."""
+"""A small finished run with its dataset and evaluation, and evidence bundles of it, without a model."""
 
 import hashlib
 import json
@@ -43,7 +43,7 @@ ITEMS = (
     EvalItem(id="two", prompt="What is 9 + 8?", expected_answer="17", category="sum", difficulty="hard"),
 )
 ANSWERS = {"one": "18", "two": "18"}
-"""One right, one wrong."""
+"""One correct and one wrong answer."""
 ENVIRONMENT = RunEnvironment(
     python="3.11.7",
     platform="Linux",
@@ -78,23 +78,23 @@ PLAN = Plan(
 
 
 class Silence:
-    """Nobody looks."""
+    """A view that shows nothing."""
 
     def show_line(self, text: str) -> None:
-        """A line."""
+        """Ignore a line."""
 
     def show_progress(self, progress: Progress, *, is_due: bool) -> None:
-        """A step."""
+        """Ignore a step."""
 
 
 @dataclass(frozen=True)
 class WritingEngine:
-    """Writes down what a training writes down, and trains nothing."""
+    """Writes the files of a training run without training."""
 
     fails: bool = False
     losses: tuple[float, ...] = LOSSES
     seed: int = 0
-    """Of its batches."""
+    """Seed of the batch hashes."""
     name: str = "fake"
 
     def train(self, job: TrainingJob, records: RunRecords) -> TrainingResult:
@@ -152,7 +152,7 @@ def _validation(step: int, loss: float) -> ValidationLine:
 def trained_run(
     home: Path, *, run_id: str = RUN, fails: bool = False, engine: WritingEngine | None = None
 ) -> RunDir:
-    """A run of `WritingEngine` on four sums, through the shell that every engine runs in."""
+    """Run `WritingEngine` on four sums with the runner that all engines share."""
     settings = Settings(home=home)
     build(home, sums(4))
     resolved = ResolvedRecipe(
@@ -172,14 +172,14 @@ def trained_run(
 
 
 def evaluated_run(home: Path) -> RunDir:
-    """The same with an evaluation."""
+    """Return a trained run with an evaluation."""
     run_dir = trained_run(home)
     evaluate(home, run_dir)
     return run_dir
 
 
 def evaluate(home: Path, run_dir: RunDir) -> None:
-    """Answers that no model wrote join a run: one of two is right."""
+    """Add an evaluation with fixed answers to a run: one of two is correct."""
     directory = EvaluationDir(Settings(home=home).evaluations_dir / str(UUID(int=7)))
     protocol = make_protocol(evalset_hash=evalset_hash(ITEMS), versions=protocol_versions(ITEMS))
     start = EvaluationStart(
@@ -207,13 +207,13 @@ def evaluate(home: Path, run_dir: RunDir) -> None:
 
 
 def packed(home: Path, to: Path, **request: Any) -> Path:
-    """A bundle of a run that succeeded and was evaluated."""
+    """Write an evidence bundle of an evaluated run."""
     run_dir = evaluated_run(home)
     return pack_evidence(Settings(home=home), PackRequest(run_dir, to=to, **request)).path
 
 
 def change_json(path: str, change: Callable[[Any], None]) -> Callable[[Path], None]:
-    """What a forger does to a JSON file of a bundle."""
+    """Return a function that tampers with a JSON file of a bundle."""
 
     def forge(bundle: Path) -> None:
         value = json.loads((bundle / path).read_bytes())
@@ -224,7 +224,7 @@ def change_json(path: str, change: Callable[[Any], None]) -> Callable[[Path], No
 
 
 def reseal(bundle: Path) -> None:
-    """Make every hash of a changed bundle right again, as a careful forger would."""
+    """Recompute every hash of a changed bundle, as a careful forger would."""
     _rehash_run(bundle)
     old = EvidenceManifest.model_validate_json((bundle / EVIDENCE_FILE).read_bytes())
     manifest = json.loads((bundle / "run_manifest.json").read_bytes())

@@ -1,4 +1,4 @@
-"""Tiny models that write: weights from anywhere, prompts of token ids."""
+"""Tiny models for generation with given weights, and prompts of random token ids."""
 
 from collections.abc import Sequence
 from operator import itemgetter
@@ -23,7 +23,7 @@ from tunix_rt.recipes.types import ShardingSection
 def loaded(
     params: Params, architecture: Architecture, *, stop_ids: Sequence[int] = (), unrolls_layers: bool = True
 ) -> LoadedModel:
-    """A float32 model on the first device; unrolled it has all that a CPU gets, as a loop nothing of it."""
+    """Load a float32 model on the first device; `unrolls_layers` enables all CPU optimizations."""
     choice = DeviceChoice("cpu", tuple(jax.devices()[:1]), reason="a test", memory_bytes=None)
     mesh = make_mesh(ShardingSection(fsdp=1), choice.devices)
     decoder = Decoder(
@@ -54,19 +54,19 @@ def write(
     max_tokens: int = 10**6,
     **decoding: Any,
 ) -> dict[tuple[str, int], Completion]:
-    """What every prompt becomes, by key and sample."""
-    asked = Decoding(**decoding)
-    tasks = [
-        DecodeRequest(prompt, min(len(prompt.token_ids) + asked.max_new_tokens, max_tokens), asked.seed)
+    """Generate a completion for every prompt; returns them by key and sample."""
+    settings = Decoding(**decoding)
+    requests = [
+        DecodeRequest(prompt, min(len(prompt.token_ids) + settings.max_new_tokens, max_tokens), settings.seed)
         for prompt in prompts
     ]
     results = [
-        written
-        for group in grouped(tasks)
+        completion
+        for group in grouped(requests)
         for finished in decode_in_parallel(
-            model.batches(asked, num_rows=num_rows, num_slots=group[0].num_slots), group
+            model.batches(settings, num_rows=num_rows, num_slots=group[0].num_slots), group
         )
-        for written in finished
+        for completion in finished
     ]
     assert len(results) == len(prompts)
-    return {(written.prompt.key, written.prompt.sample): written for written in results}
+    return {(completion.prompt.key, completion.prompt.sample): completion for completion in results}

@@ -1,7 +1,7 @@
-"""Run as a child, since devices and limits belong to a process; prints what it saw as JSON.
+"""Run as a child process, because devices and limits belong to a process. Prints its results as JSON.
 
-python -m support.generation_child devices jax     one device and then all of them write the same prompts
-python -m support.generation_child memory ENGINE   the process may take less memory than the batch needs
+python -m support.generation_child devices jax     complete the same prompts on one device and on all devices
+python -m support.generation_child memory ENGINE   run with less memory than the batch needs
 """
 
 import importlib
@@ -21,13 +21,13 @@ from tunix_rt.recipes.types import ModelSection
 DRAWN = Decoding(max_new_tokens=12, temperature=1.0, seed=2)
 NUM_PROMPTS = 11
 LONGEST = 131_072
-ROOM_BYTES = 1_100 * 2**20
+HEADROOM_BYTES = 1_100 * 2**20
 
 
 AnyGenerator = BatchGenerator[Any]
 
 
-def opened(engine: str, device_index: int | None = None) -> AnyGenerator:
+def open_engine(engine: str, device_index: int | None = None) -> AnyGenerator:
     opening = importlib.import_module(f"tunix_rt.engines.{engine}.generation.generator")
     model = ModelSection(name="tiny-llama", weights="random")
     generator: AnyGenerator = opening.open_generator(
@@ -44,16 +44,16 @@ def some_prompts(generator: AnyGenerator, count: int = NUM_PROMPTS) -> list[Prom
 def outcomes(
     generator: AnyGenerator, prompts: Sequence[Prompt], decoding: Decoding, **options: Any
 ) -> dict[str, Any]:
-    """Tokens or failure of each prompt, by its key."""
+    """Return the tokens or the failure of each prompt, by its key."""
     return {
-        written.prompt.key: written.failure or list(written.token_ids)
+        completion.prompt.key: completion.failure or list(completion.token_ids)
         for finished in generator.generate(prompts, decoding, **options)
-        for written in finished
+        for completion in finished
     }
 
 
 def devices(engine: str) -> dict[str, Any]:
-    one, every = opened(engine, device_index=0), opened(engine)
+    one, every = open_engine(engine, device_index=0), open_engine(engine)
     prompts = some_prompts(one)
     return {
         "devices": [one.model.num_devices, every.model.num_devices],
@@ -63,8 +63,8 @@ def devices(engine: str) -> dict[str, Any]:
 
 
 def memory(engine: str) -> dict[str, Any]:
-    """A cache of 84 MB a row for prompts that end at their first token, and a prompt that fits nowhere."""
-    generator = opened(engine)
+    """Run out of memory: 84 MB of KV cache per row, and a prompt that does not fit even alone."""
+    generator = open_engine(engine)
     architecture = replace(generator.source.architecture, max_positions=2 * LONGEST)
     patient = replace(generator, source=replace(generator.source, architecture=architecture))
     every_token = frozenset(range(architecture.vocab_size))
@@ -72,7 +72,7 @@ def memory(engine: str) -> dict[str, Any]:
     prompts = some_prompts(generator, 16)
     expected = outcomes(patient, prompts[:2], DRAWN)
 
-    limit = _address_space_bytes() + ROOM_BYTES
+    limit = _address_space_bytes() + HEADROOM_BYTES
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     notes: list[str] = []
     long_rows = Decoding(max_new_tokens=LONGEST)

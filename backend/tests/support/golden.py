@@ -13,7 +13,7 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 
 
 def command_output(*arguments: str | Path, exit_codes: Collection[int] = (0,)) -> str:
-    """What a command writes to standard output; it must end with one of the exit codes."""
+    """Return the standard output of a command, which must exit with one of `exit_codes`."""
     result = CliRunner().invoke(app, [str(argument) for argument in arguments])
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
@@ -22,13 +22,13 @@ def command_output(*arguments: str | Path, exit_codes: Collection[int] = (0,)) -
 
 
 def json_lines(entries: dict[str, Any]) -> str:
-    """One JSON object with one line per entry, so that a diff shows what changed."""
+    """Return a JSON object with one line per entry, which keeps diffs readable."""
     lines = [f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in entries.items()]
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def recorded(file: str, case: str, value: Any, *, update: bool) -> Any:
-    """What a golden file of cases holds for one case; with `update`, `value` is recorded first."""
+    """Return the recorded value of one case in a golden file; `update` records `value` first."""
     path = GOLDEN / file
     entries: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     if update:

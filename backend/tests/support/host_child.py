@@ -1,4 +1,4 @@
-"""Run as one of several processes: join the others, train on the mesh of all devices, print the losses."""
+"""Run as one of several processes that train on a mesh of all their devices. Prints the losses."""
 
 import json
 import sys

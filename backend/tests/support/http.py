@@ -10,12 +10,12 @@ ERROR_KEYS = {"detail", "next_step", "code"}
 
 
 def body(prompt: str = "What is 2 + 3?", *, steps: list[str] | None = None, **meta: Any) -> dict[str, Any]:
-    """The JSON of a right trace."""
+    """Return the JSON of a correct trace."""
     return make_trace(prompt, steps, **meta).model_dump(mode="json")
 
 
 def error_of(response: Response, status: int) -> dict[str, str]:
-    """The error that a response carries, once it is sure to have the one shape."""
+    """Return the error of a response after checking its status and shape."""
     assert response.status_code == status, response.text[:500]
     assert response.headers["content-type"] == "application/json"
     error: dict[str, str] = response.json()

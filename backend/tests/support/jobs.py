@@ -1,4 +1,4 @@
-"""Jobs whose engine is a few lines of Python: real processes, without a model."""
+"""Jobs that run a few lines of Python in place of an engine: real processes without a model."""
 
 import time
 from collections.abc import Callable
@@ -20,7 +20,7 @@ _Found = TypeVar("_Found")
 
 
 def make_job(directory: Path, program: str, *, grace_s: float = PATIENCE_S, attempt: int = 1) -> Job:
-    """An attempt that runs `program`, which finds the run directory as `$RUN`."""
+    """Return an attempt that runs `program`; the run directory is in `$RUN`."""
     job_dir, run_dir = JobDir(directory / "jobs" / "run"), RunDir(directory / "runs" / "run")
     run_dir.path.mkdir(parents=True, exist_ok=True)
     return Job(
@@ -35,20 +35,20 @@ def make_job(directory: Path, program: str, *, grace_s: float = PATIENCE_S, atte
 
 
 def ended(child: Child) -> ChildExit:
-    """How the child ended; waits for it."""
+    """Wait for the child and return how it exited."""
     return wait_for(child.poll)
 
 
 def wait_for(find: Callable[[], _Found | None]) -> _Found:
-    """What `find` finds in the end; a test that waits for ever fails."""
+    """Poll `find` until it returns something true, or fail after a timeout."""
     deadline_s = time.monotonic() + PATIENCE_S
     while not (found := find()):
-        assert time.monotonic() < deadline_s, "waited in vain"
+        assert time.monotonic() < deadline_s, "timed out"
         time.sleep(0.05)
     return found
 
 
 def number_in(path: Path) -> int | None:
-    """A number that a process writes into a file; None until it is there."""
+    """Read the number that a process writes into a file; None until it is complete."""
     text = path.read_text() if path.exists() else ""
     return int(text) if text.endswith("\n") else None

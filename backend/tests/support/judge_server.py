@@ -1,4 +1,4 @@
-"""A real HTTP server that plays an OpenAI-compatible endpoint; a request takes the next act of its script."""
+"""A fake OpenAI-compatible HTTP server. Each request is answered by the next act of its script."""
 
 import json
 import threading
@@ -11,7 +11,7 @@ Act = Callable[["_Handler", dict[str, Any]], None]
 
 
 class JudgeServer:
-    """What was asked, and what is answered next; without a script every request is graded well."""
+    """The recorded requests and the script. Without a script, every request gets good grades."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -49,7 +49,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def judge_server() -> Iterator[JudgeServer]:
-    """A server on a port of its own, for as long as the context."""
+    """Run a server on a free port until the context ends."""
 
     class Handler(_Handler):
         pass
@@ -68,13 +68,13 @@ def judge_server() -> Iterator[JudgeServer]:
 
 
 def criteria_asked(body: dict[str, Any]) -> list[str]:
-    """The keys that the system message asks for."""
+    """Return the criteria that the system message asks for."""
     last_line: str = body["messages"][0]["content"].splitlines()[-1]
     return [name.strip('"') for name in last_line.split(", ")]
 
 
 def grades(score: int = 4, reason: str = "It holds.") -> Act:
-    """Every criterion gets this score."""
+    """Grade every criterion with this score."""
 
     def act(handler: _Handler, body: dict[str, Any]) -> None:
         reply = {name: {"reason": reason, "score": score} for name in criteria_asked(body)}
@@ -84,24 +84,24 @@ def grades(score: int = 4, reason: str = "It holds.") -> Act:
 
 
 def says(text: str, *, usage: dict[str, int] | None = None) -> Act:
-    """A chat completion with this content; 100 tokens in and 20 out."""
+    """Return a chat completion with this content; by default with 100 prompt and 20 completion tokens."""
     counted = {"prompt_tokens": 100, "completion_tokens": 20} if usage is None else usage
     completion = {"choices": [{"message": {"role": "assistant", "content": text}}], "usage": counted or None}
     return answers(200, json.dumps(completion))
 
 
 def answers(status: int, text: str = "", **headers: str) -> Act:
-    """A bare response."""
+    """Send a plain response."""
     return lambda handler, body: handler.send(status, text.encode(), **headers)
 
 
 def hangs(handler: _Handler, body: dict[str, Any]) -> None:
-    """Takes the request and says nothing until the server ends."""
+    """Accept the request and never answer."""
     handler.judge.is_over.wait()
 
 
 def trickles(handler: _Handler, body: dict[str, Any]) -> None:
-    """Sends a byte now and then, for ever."""
+    """Send single bytes until the server stops."""
     handler.send_response(200)
     handler.end_headers()
     while not handler.judge.is_over.wait(0.02):
@@ -113,5 +113,5 @@ def trickles(handler: _Handler, body: dict[str, Any]) -> None:
 
 
 def breaks(handler: _Handler, body: dict[str, Any]) -> None:
-    """Closes the connection without an answer."""
+    """Close the connection without an answer."""
     handler.close_connection = True

@@ -1,7 +1,7 @@
-"""A local stand-in of Kaggle's API: the real client talks to it over real HTTP. It is not Kaggle.
+"""A local fake of Kaggle's API that the real client talks to over HTTP.
 
-The client has no option for its address. In its mode for developers it asks http://localhost, and a proxy
-from the environment takes every request: that proxy is this server.
+The client has no option for the address of the API. In its developer mode it calls http://localhost through
+the proxy of the environment, and this server acts as that proxy.
 """
 
 import json
@@ -18,20 +18,20 @@ USER, KEY = "me", "not-a-real-key"
 
 @dataclass
 class KaggleStandIn:
-    """What the API would answer, and what it was asked."""
+    """The answers and the recorded requests of the fake API."""
 
     port: int = 0
     statuses: list[str] = field(default_factory=lambda: ["COMPLETE"])
-    """One an asking; the last one stays."""
+    """One per request; the last one repeats."""
     known: tuple[str, ...] = ("my-training",)
-    """Slugs of notebooks; others are answered with 404."""
+    """Slugs of known notebooks. Others get a 404."""
     files: dict[str, str] = field(default_factory=dict)
     log: str = ""
     push_error: str = ""
     requests: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
 
     def environ(self, home: Path, *, is_logged_in: bool = True) -> dict[str, str]:
-        """What a child must see to talk to the stand-in."""
+        """Return the environment in which a child process talks to the fake API."""
         proxy = f"http://127.0.0.1:{self.port}"
         named = {
             "KAGGLE_API_ENVIRONMENT": "LOCALHOST",
@@ -44,13 +44,13 @@ class KaggleStandIn:
         }
         return named | ({"KAGGLE_USERNAME": USER, "KAGGLE_KEY": KEY} if is_logged_in else {})
 
-    def answer(self, verb: str, asked: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-        """Status and body."""
-        self.requests.append((verb, asked))
+    def answer(self, verb: str, request: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        """Return status and body."""
+        self.requests.append((verb, request))
         if verb == "SaveKernel":
-            url = f"https://www.kaggle.com/code/{asked['slug']}"
-            return 200, {"ref": asked["slug"], "url": url, "versionNumber": 1, "error": self.push_error}
-        if asked.get("kernelSlug") not in self.known:
+            url = f"https://www.kaggle.com/code/{request['slug']}"
+            return 200, {"ref": request["slug"], "url": url, "versionNumber": 1, "error": self.push_error}
+        if request.get("kernelSlug") not in self.known:
             return 404, {"code": 404, "message": "Not found"}
         if verb == "GetKernelSessionStatus":
             status = self.statuses.pop(0) if len(self.statuses) > 1 else self.statuses[0]
@@ -61,13 +61,13 @@ class KaggleStandIn:
 
 @contextmanager
 def kaggle_stand_in() -> Iterator[KaggleStandIn]:
-    """A stand-in that lives as long as the context."""
+    """Run the fake API until the context ends."""
     stand_in = KaggleStandIn()
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            status, body = stand_in.answer(self.path.rpartition("/")[2], asked)
+            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            status, body = stand_in.answer(self.path.rpartition("/")[2], request)
             self._send(status, json.dumps(body).encode(), "application/json")
 
         def do_GET(self) -> None:
@@ -82,7 +82,7 @@ def kaggle_stand_in() -> Iterator[KaggleStandIn]:
             self.wfile.write(body)
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Say nothing."""
+            """Keep the test output clean."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         stand_in.port = server.server_address[1]

@@ -1,4 +1,4 @@
-"""Runs whose files a test writes, as an engine and its child process would, and viewers of them."""
+"""Runs whose files a test writes in place of an engine, and viewers of their event streams."""
 
 import json
 from datetime import UTC, datetime
@@ -17,7 +17,7 @@ from tunix_rt.runs.store.rows import NewEvent
 
 
 class WrittenRun:
-    """A run in the hands of a worker that does nothing but what the test says."""
+    """A claimed run whose files the test writes."""
 
     def __init__(self, store: Home, run_id: str = "run-1") -> None:
         self.run_id = run_id
@@ -42,7 +42,7 @@ class WrittenRun:
         self._num_events += 1
 
     def resume_after(self, step: int) -> None:
-        """What an engine does to its files when it goes on from a checkpoint."""
+        """Truncate the files as an engine does when it resumes from a checkpoint."""
         keep_json_lines(self.run_dir.metrics, lambda line: bool(line["step"] <= step))
         keep_json_lines(self.run_dir.events, lambda line: True)
 
@@ -57,7 +57,7 @@ class WrittenRun:
 
 
 class Viewer:
-    """Somebody who keeps what a stream says, as the messages tell them to."""
+    """A client that applies the messages of an event stream."""
 
     def __init__(self) -> None:
         self.log = ""
@@ -89,7 +89,7 @@ class Viewer:
 
 
 def read_all(watch: RunWatch, cursor: Cursor | None = None) -> list[LiveMessage]:
-    """Everything that is there for a viewer that comes with `cursor`."""
+    """Read all messages that are available after `cursor`."""
     reader = RunReader(watch, cursor)
     messages: list[LiveMessage] = []
     while batch := reader.read():

@@ -1,4 +1,4 @@
-"""Run as a child with 8 simulated devices: train on several meshes and print what was seen, as JSON."""
+"""Run as a child process with 8 simulated devices. Trains on several meshes and prints a JSON report."""
 
 import json
 import sys
@@ -24,7 +24,7 @@ def losses(mode: str, sharding: dict[str, int], **training: Any) -> list[float]:
 
 
 def memory(sharding: dict[str, int]) -> dict[str, int]:
-    """Bytes per device of the arguments and temporaries of a step whose weights are most of it."""
+    """Return the bytes per device of a step whose memory is mostly weights."""
     recipe = tiny_recipe({"sharding": sharding})
     program = tiny_program(recipe, num_hidden_layers=12, intermediate_size=4096)
     abstract = (program.abstract_state, program.abstract_frozen, program.abstract_batch)

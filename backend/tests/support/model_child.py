@@ -1,9 +1,9 @@
-"""A model process without a model, run as a child. The last message selects its behaviour.
+"""A fake model process without a model, run as a child. The last message selects its behaviour.
 
 python model_child.py NAME     NAME `broken` cannot be loaded, `fading` exits without output, `stuck` never
                                finishes loading
 
-Only the standard library, so that it starts quickly; the lines are those of `serving.wire`.
+Imports only the standard library, so that it starts quickly. The messages are those of `serving.wire`.
 """
 
 import json
@@ -18,25 +18,25 @@ def send(kind: str, **values: Any) -> None:
 
 
 def answer(request: dict[str, Any], waiting: list[int]) -> None:
-    number, asked = request["order_id"], request["messages"][-1]["content"]
-    if asked == "refuse":
+    number, content = request["order_id"], request["messages"][-1]["content"]
+    if content == "refuse":
         error = {"detail": "It cannot be read.", "next_step": "Send another.", "code": "bad-data"}
         send("failed", order_id=number, **error)
         return
     send("begun", order_id=number, num_prompt_tokens=3)
     send("said", order_id=number, choice=0, content="well, ")
-    if asked == "die":
+    if content == "die":
         sys.stderr.write("first line\nRuntimeError: the device is gone\n")
         sys.stderr.flush()
         os._exit(9)
-    if asked == "babble":
+    if content == "babble":
         sys.stdout.write("Loading… 100 %\n")
         sys.stdout.flush()
-    elif asked == "wait":
+    elif content == "wait":
         waiting.append(number)
     else:
-        said = {"echo": asked, "who waits?": str(len(waiting)), "who are you?": str(os.getpid())}[asked]
-        send("said", order_id=number, choice=0, content=said, num_tokens=2, finish="stop")
+        reply = {"echo": content, "who waits?": str(len(waiting)), "who are you?": str(os.getpid())}[content]
+        send("said", order_id=number, choice=0, content=reply, num_tokens=2, finish="stop")
 
 
 def main(name: str) -> None:

@@ -1,4 +1,4 @@
-"""Things to register, made without a training."""
+"""Models and runs to register, created without training."""
 
 import json
 import shutil
@@ -14,14 +14,14 @@ from tunix_rt.models.types import ModelLineage, ModelVersion, NewVersion
 
 
 def sqlite_home(template: Path, home: Path) -> Settings:
-    """The settings of an empty store on SQLite, where a test is about files and not about the database."""
+    """Create an empty SQLite store, for tests that do not need both databases."""
     home.mkdir(parents=True, exist_ok=True)
     shutil.copy(template, home / "tunix_rt.db")
     return Settings(home=home)
 
 
 def new_version(content: str = "a", **values: Any) -> NewVersion:
-    """A version whose content is that of no files."""
+    """Return a model version without files."""
     defaults: dict[str, Any] = {
         "kind": "model",
         "content_hash": content * 64,
@@ -33,7 +33,7 @@ def new_version(content: str = "a", **values: Any) -> NewVersion:
 
 
 def succeeded_run(store: Home, run_id: str = "first", *, weights: str = "weights", **values: Any) -> RunDir:
-    """A run of the home directory whose `model/` looks like one."""
+    """Create a succeeded run with fake weights in the home directory."""
     run_dir = finished_run(store.settings.runs_dir / run_id, **values)
     if (run_dir.model / "model.safetensors").exists():
         (run_dir.model / "config.json").write_text('{"model_type": "llama"}')
@@ -46,13 +46,13 @@ def succeeded_run(store: Home, run_id: str = "first", *, weights: str = "weights
 
 
 def registered(store: Home, name: str = "demo", run_id: str = "first", **values: Any) -> ModelVersion:
-    """A version of a run that has just been made."""
+    """Create a succeeded run and register its model."""
     succeeded_run(store, run_id, **{"weights": f"weights of {run_id}"} | values)
     return register_run(store, name, run_id).version
 
 
 def plain_model(path: Path, weights: str = "weights") -> Path:
-    """A directory that looks like a model from elsewhere."""
+    """Create a model directory with fake weights that no run made."""
     path.mkdir(parents=True)
     (path / "config.json").write_text('{"model_type": "llama"}')
     (path / "model.safetensors").write_text(weights)

@@ -1,4 +1,4 @@
-"""Notebooks for tests: written for a recipe, and read as cells."""
+"""Write notebooks for recipes and read their cells."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ from tunix_rt.kaggle.session import DEFAULT_HOURS
 def written_notebook(
     home: Path, recipe: str = "submission_tpu", *, file: Path | None = None, **changes: Any
 ) -> WrittenNotebook:
-    """The notebook of a shipped recipe, or of a file."""
+    """Write the notebook of a shipped recipe or of a recipe file."""
     path = file or shipped_recipe_path(recipe)
     request = NotebookRequest(
         **{
@@ -28,6 +28,6 @@ def written_notebook(
 
 
 def code_cells(notebook: str) -> list[str]:
-    """The text of the code cells, in order."""
+    """Return the text of the code cells, in order."""
     cells = json.loads(notebook)["cells"]
     return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]

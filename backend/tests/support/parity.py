@@ -1,4 +1,4 @@
-"""One recipe, one set of weights, both engines: what the tests of parity compare."""
+"""Train one recipe from the same weights with both engines, for parity tests."""
 
 import json
 from dataclasses import dataclass
@@ -37,18 +37,18 @@ NUM_STEPS = 20
 
 @dataclass(frozen=True)
 class Trained:
-    """What an engine made of a recipe."""
+    """The results of one engine."""
 
     losses: list[float]
     grad_norms: list[float]
     weights: dict[str, Tensor]
-    """Of the whole model under the published names, or of the adapters under PEFT's."""
+    """The whole model under its published names, or the adapters under PEFT's names."""
     batch: dict[str, NDArray[Any]]
-    """The first batch as the device got it: tokens, targets, loss_mask, segment_ids and positions."""
+    """The first batch on the device: tokens, targets, loss_mask, segment_ids and positions."""
 
 
 def save_tiny_model(name: str, directory: Path) -> Path:
-    """Random weights of a built-in model as a directory that both engines load."""
+    """Save random weights of a built-in model as a directory that both engines load."""
     source = resolve_model(ModelSection(name=name, weights="random"))
     decoder = open_decoder(source, DecoderOptions(is_random=True), CPU)
     save_file(dict(decoder.module.named_parameters()), directory / "model.safetensors")
@@ -57,13 +57,13 @@ def save_tiny_model(name: str, directory: Path) -> Path:
 
 
 def prepare_sums(recipe: Recipe) -> Prepared:
-    """The recipe with a dataset of small additions."""
+    """Prepare the recipe with a dataset of small additions."""
     rows = Rows("train", lambda: iter(sums(200)))
     return prepare(recipe, TrainingData("sums", "hash-of-sums", rows, validation=None))
 
 
 def save_first_adapters(prepared: Prepared, directory: Path) -> Path:
-    """Adapters to start from, in PEFT's layout. Both matrices of a pair are random: nothing is at rest."""
+    """Save initial adapters in PEFT's layout, with both matrices of each pair random rather than zero."""
     assert prepared.recipe.lora is not None
     adapters = init_adapters(prepared.source.architecture, prepared.recipe.lora, jax.random.key(0))
     rng = np.random.default_rng(0)
@@ -73,7 +73,7 @@ def save_first_adapters(prepared: Prepared, directory: Path) -> Path:
 
 
 def train_in_jax(prepared: Prepared, adapters: Path | None, scratch: Path) -> Trained:
-    """The steps of the JAX engine, which is the oracle."""
+    """Train with the JAX engine, which is the reference."""
     program = _jax_program(prepared)
     architecture, directory = prepared.source.architecture, prepared.source.directory
     assert directory is not None
@@ -91,7 +91,7 @@ def train_in_jax(prepared: Prepared, adapters: Path | None, scratch: Path) -> Tr
 
 
 def train_in_torch(prepared: Prepared, adapters: Path | None) -> Trained:
-    """The steps of the torch engine."""
+    """Train with the torch engine."""
     decoder = load_decoder(prepared.source, prepared.recipe, choose_device(DeviceRequest("cpu")))
     if adapters is not None:
         load_adapters(decoder, adapters)
@@ -107,7 +107,7 @@ def train_in_torch(prepared: Prepared, adapters: Path | None) -> Trained:
 
 
 def largest_difference(left: dict[str, Tensor], right: dict[str, Tensor]) -> float:
-    """Of any two numbers in the same place."""
+    """Return the largest absolute difference of two sets of tensors."""
     assert left.keys() == right.keys()
     return max(float((left[name] - right[name]).abs().max()) for name in left)
 
@@ -128,7 +128,7 @@ def _jax_weights(program: Program, state: TrainState, scratch: Path) -> dict[str
 
 
 def _torch_batch(step: TrainStep, batch: Batch) -> dict[str, NDArray[Any]]:
-    """What was sent, in the shape of what was not: targets and mask are known where tokens are trained."""
+    """Return a batch as sent to the device; targets and mask are zero where no token is trained."""
     parts = step.put_batch(batch).micro_batches
     rows = {
         name: torch.cat([getattr(part, name) for part in parts]).numpy()

@@ -1,4 +1,4 @@
-"""The tables of docs/planning.md, from the targets and from committed figures of compilers."""
+"""The tables of docs/planning.md, from the targets and from recorded compiler output."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -14,25 +14,25 @@ from tunix_rt.recipes.load import validate_recipe
 
 ESTIMATED_ON = ("t4", "rtx4090", "rtx5090", "h200")
 PLANNED_ELSEWHERE = ("gemma-2b lora 1024 x 4", "gemma-2-2b lora 1024 x 4", "gemma-3-1b lora 1024 x 4")
-"""Steps that were compiled for a TPU and are estimated for the cards above."""
+"""Steps that were compiled for a TPU and are estimated for the GPUs above."""
 
 _RESULTS = Path(__file__).parents[3] / "benchmarks" / "results"
 
 
 def compiled_cases() -> dict[str, dict[str, Any]]:
-    """The committed figures: name to target, recipe and what the compiler said."""
+    """Return the compiled steps: name to target, recipe and memory analysis of the compiler."""
     cases: dict[str, dict[str, Any]] = _read("compiled_steps.json")
     return cases
 
 
 def measured_steps() -> dict[str, dict[str, Any]]:
-    """Steps that ran on a GPU: name to target, recipe, peak_gib and, for some, tokens_per_s."""
+    """Return measured GPU steps: name to target, recipe, peak_gib and sometimes tokens_per_s."""
     steps: dict[str, dict[str, Any]] = _read("measured_steps.json")["steps"]
     return steps
 
 
 def torch_measured_steps() -> dict[str, dict[str, Any]]:
-    """Steps of the torch engine that ran on a GPU, made by benchmarks/gpu_grid.py."""
+    """Return the GPU steps of the torch engine, measured by benchmarks/gpu_grid.py."""
     steps: dict[str, dict[str, Any]] = _read("torch_grid.json")["steps"]
     return {name: step for name, step in steps.items() if "peak_bytes" in step}
 
@@ -99,7 +99,7 @@ def measured_table() -> str:
 
 
 def torch_table() -> str:
-    """Predicted plans, and predicted against measured where there is a grid."""
+    """Return the estimated plans, then estimates next to measurements."""
     in_float32 = torch_case_for_t4()
     plans = [(f"{name}, float32", estimated_plan(question_of(case))) for name, case in in_float32.items()]
     plans += [
@@ -114,7 +114,7 @@ def torch_table() -> str:
 
 
 def torch_case_for_t4() -> dict[str, dict[str, Any]]:
-    """The same steps as a T4 can run them: it has no bfloat16 units."""
+    """Return the same steps in float32, because a T4 has no bfloat16 units."""
     cases = {}
     for name, case in compiled_cases().items():
         if name in PLANNED_ELSEWHERE:
@@ -149,6 +149,6 @@ def _plan_row(name: str, plan: Plan) -> Sequence[str]:
 
 
 def table_text(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table of Markdown."""
+    """Return a Markdown table."""
     lines = [headings, ["---"] * len(headings), *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)

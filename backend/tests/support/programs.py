@@ -1,4 +1,4 @@
-"""A tiny model, recipes for it, batches and runs: what tests of the train step are made of."""
+"""A tiny model with recipes, batches and train steps, for tests of the JAX train step."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ def tiny_architecture(**changes: Any) -> Architecture:
 
 
 def tiny_recipe(sections: dict[str, Any] | None = None, **training: Any) -> Recipe:
-    """A recipe that trains the tiny model in float32; `training` replaces keys of that section."""
+    """Return a recipe for the tiny model in float32; `training` replaces keys of that section."""
     defaults = {"num_steps": 10, "batch_size": 8, "learning_rate": 1e-2, "precision": FLOAT32}
     return Recipe.model_validate(
         {
@@ -50,13 +50,13 @@ def tiny_recipe(sections: dict[str, Any] | None = None, **training: Any) -> Reci
 
 
 def tiny_program(recipe: Recipe, *, platform: Platform = "cpu", **architecture: Any) -> Program:
-    """The program of a recipe on all devices that this process has, laid out as for `platform`."""
+    """Build the program of a recipe on all devices of this process, with the layout of `platform`."""
     mesh = make_mesh(recipe.sharding, jax.devices())
     return build_program(recipe, tiny_architecture(**architecture), mesh, num_steps=10, platform=platform)
 
 
 def random_batch(*, num_rows: int = 8, seed: int = 0, row_length: int = ROW_LENGTH) -> Batch:
-    """Rows of random tokens whose numbers of trained tokens grow from row to row."""
+    """Return rows of random tokens with a growing number of trained tokens."""
     shape = (num_rows, row_length)
     tokens = np.random.default_rng(seed).integers(0, TINY_GEMMA2["vocab_size"], shape).astype(np.int32)
     columns = np.tile(np.arange(row_length, dtype=np.int32), (num_rows, 1))
@@ -72,7 +72,7 @@ def random_batch(*, num_rows: int = 8, seed: int = 0, row_length: int = ROW_LENG
 
 
 def tiny_params(program: Program) -> Params:
-    """Random weights, made without compiling anything."""
+    """Return random weights, created without compiling."""
     rng = np.random.default_rng(0)
     return jax.tree.map(
         lambda leaf: (rng.normal(size=leaf.shape) / np.sqrt(leaf.shape[-1])).astype(leaf.dtype),
@@ -83,7 +83,7 @@ def tiny_params(program: Program) -> Params:
 def train(
     program: Program, *, num_steps: int, params: Params | None = None
 ) -> tuple[TrainState, list[StepMetrics]]:
-    """Steps on batches 0, 1, …, from `params` or from `tiny_params`."""
+    """Train on batches 0, 1, …, starting from `params` or from `tiny_params`."""
     state, frozen = program.init_state(tiny_params(program) if params is None else params)
     metrics = []
     for index in range(num_steps):
@@ -93,6 +93,6 @@ def train(
 
 
 def largest_difference(left: Any, right: Any) -> float:
-    """Of any two numbers in the same place of two trees."""
+    """Return the largest absolute difference of two trees."""
     differences = jax.tree.map(lambda a, b: float(np.abs(np.asarray(a) - np.asarray(b)).max()), left, right)
     return max(jax.tree.leaves(differences))

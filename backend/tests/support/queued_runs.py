@@ -1,4 +1,4 @@
-"""Runs for tests of the queue: complete ones, of which a test says only what it is about."""
+"""Builders of runs and workers for tests of the run queue."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -12,29 +12,29 @@ ANY_SLOT = (Slot(device="auto"),)
 
 
 def new_run(run_id: str = "run-1", *, sweep_id: str | None = None, **request: Any) -> NewRun:
-    """A run of the smallest recipe; `request` replaces what was asked for."""
+    """Return a run of the smallest recipe; `request` sets fields of the request."""
     recipe = {"model": {"name": "tiny-llama"}, "data": {"dataset": "demo-v1"}, "training": {"num_steps": 2}}
-    asked = RunRequest.model_validate({"recipe": "demo"} | request)
+    run_request = RunRequest.model_validate({"recipe": "demo"} | request)
     return NewRun(
         run_id=run_id,
-        request=asked,
+        request=run_request,
         recipe_name="demo",
         model="tiny-llama",
         dataset="demo-v1",
         mode="full",
-        engine=asked.engine,
+        engine=run_request.engine,
         sweep_id=sweep_id,
         recipe=recipe,
     )
 
 
 def queued(store: Home, run_id: str = "run-1", **request: Any) -> RunDetail:
-    """The same, in the queue."""
+    """Add a run to the queue."""
     return RunRepository(store.database).add(new_run(run_id, **request))
 
 
 def claimed(store: Home, run_id: str = "run-1", worker_id: str = "worker-a", **request: Any) -> Claim:
-    """The same, in the hands of a worker."""
+    """Add a run to the queue and claim it."""
     queued(store, run_id, **request)
     claim = RunRepository(store.database).claim(worker_id, ANY_SLOT)
     assert claim is not None
@@ -43,17 +43,17 @@ def claimed(store: Home, run_id: str = "run-1", worker_id: str = "worker-a", **r
 
 
 def kinds(store: Home, run_id: str = "run-1") -> list[str]:
-    """What happened to a run, in order; the events are numbered without a gap."""
+    """Return the event kinds of a run in order, after checking that the sequence has no gap."""
     num_before = RunRepository(store.database).status_of(run_id).num_events
     events = RunRepository(store.database).events(run_id)
     assert [event.sequence for event in events] == list(range(len(events)))
-    # A worker may add one between two looks.
+    # A worker may add an event between two reads.
     assert num_before <= len(events) <= RunRepository(store.database).status_of(run_id).num_events
     return [event.kind for event in events]
 
 
 def make_worker(worker_id: str = "worker-a", **values: Any) -> Worker:
-    """A worker on this machine with one slot."""
+    """Return a worker on this machine with one slot."""
     defaults = {
         "host": "here",
         "pid": 1,

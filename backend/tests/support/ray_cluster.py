@@ -1,4 +1,4 @@
-"""A real Ray cluster of several raylets on this machine, and runs for it."""
+"""A real Ray cluster of several raylets on this machine, and jobs for it."""
 
 import os
 import shutil
@@ -38,7 +38,7 @@ output: {save_every_steps: 2}
 
 @contextmanager
 def ray_cluster() -> Iterator[Cluster]:
-    """A head that trains nothing, and two nodes with one CPU each."""
+    """Run a cluster of a head without CPUs and two nodes with one CPU each."""
     head = {"num_cpus": 0, "object_store_memory": _STORE_BYTES, "include_dashboard": False}
     cluster = Cluster(initialize_head=True, head_node_args=head)
     try:
@@ -54,23 +54,23 @@ def ray_cluster() -> Iterator[Cluster]:
 
 
 def in_the_end(find: Callable[[], _Found | None]) -> _Found:
-    """What `find` finds in the end. Engines start slowly where many processes share few cores."""
+    """Poll `find` until it returns something true. Engines start slowly when processes share few cores."""
     deadline_s = time.monotonic() + _PATIENCE_S
     while not (found := find()):
-        assert time.monotonic() < deadline_s, "waited in vain"
+        assert time.monotonic() < deadline_s, "timed out"
         time.sleep(0.05)
     return found
 
 
 def add_node(cluster: Cluster) -> None:
-    """One more node, with one CPU."""
+    """Add a node with one CPU."""
     cluster.add_node(num_cpus=1, object_store_memory=_STORE_BYTES)
 
 
 def lose_node_of(cluster: Cluster, run_id: str) -> int:
-    """Kill the raylet that a run trains under, as a power cut would; the pid of what it still has to end."""
+    """Kill the raylet of a run, as a power failure would, and return the pid of its actor."""
     actor = ray.get_actor(run_id, "tunix-rt")
-    # A lambda travels by value: nodes do not have this module.
+    # A lambda is pickled by value; the nodes cannot import this module.
     where = actor.__ray_call__.remote(lambda _: (ray.get_runtime_context().get_node_id(), os.getpid()))
     node_id, pid = ray.get(where)
     [node] = [one for one in cluster.worker_nodes if one.node_id == node_id]
@@ -80,12 +80,12 @@ def lose_node_of(cluster: Cluster, run_id: str) -> int:
 
 @dataclass(frozen=True)
 class Office:
-    """A worker's home, with a dataset."""
+    """A home directory with a dataset, and jobs for it."""
 
     settings: Settings
 
     def job(self, run_id: str, *command: str, recipe: str = RECIPE, attempt: int = 1) -> Job:
-        """An attempt that runs `command`; the path of the run directory comes after it."""
+        """Return an attempt that runs `command` followed by the path of the run directory."""
         home = self.settings.home_dir
         job_dir, run_dir = JobDir(home / "jobs" / run_id), RunDir(home / "runs" / run_id)
         job_dir.path.mkdir(parents=True, exist_ok=True)
@@ -95,7 +95,7 @@ class Office:
             command=(*command, str(run_dir.path)),
             environment={
                 "OMP_NUM_THREADS": "1",
-                # The second attempt of a run does not compile again.
+                # A second attempt reuses the compiled programs of the first.
                 "JAX_COMPILATION_CACHE_DIR": str(home / "compiled"),
                 "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
                 "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
@@ -108,7 +108,7 @@ class Office:
         )
 
     def training(self, run_id: str, *, num_steps: int, attempt: int) -> Job:
-        """An attempt that trains; the schedule is constant, so that a later attempt may end earlier."""
+        """Return a training attempt. The schedule is constant, so a later attempt may have fewer steps."""
         recipe = str(JobDir(self.settings.home_dir / "jobs" / run_id).recipe)
         train = ("-m", "tunix_rt.cli", "train", recipe, "--engine", "jax", "--device", "cpu", "--resume")
         text = RECIPE.replace("num_steps: 6", f"num_steps: {num_steps}")
@@ -116,6 +116,6 @@ class Office:
 
 
 def make_office(root: Path) -> Office:
-    """An office with 12 sums in its dataset, whose nodes share a directory for checkpoints."""
+    """Create a home with a dataset of 12 sums; the nodes share a directory for checkpoints."""
     build(root / "home", sums(12))
     return Office(Settings(home=root / "home", checkpoint_url=f"file://{root / 'shared'}"))

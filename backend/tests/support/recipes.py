@@ -1,4 +1,4 @@
-"""Recipes for tests: complete ones, of which a test says only what it is about."""
+"""Builders of recipes."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from tunix_rt.recipes.types import Recipe
 
 
 def make_recipe(model: str = "google/gemma-2b", **keys: Any) -> Recipe:
-    """A valid recipe with dotted keys set: make_recipe(**{"training.remat": "none"})."""
+    """Return a valid recipe with dotted keys set: make_recipe(**{"training.remat": "none"})."""
     values: dict[str, Any] = {
         "model": {"name": model, "weights": "random"},
         "data": {},
@@ -37,4 +37,4 @@ SEED_KEYS: dict[str, Any] = {
     "sharding.fsdp": 1,
     "sharding.tensor": 1,
 }
-"""What the code of the seeds asked for: one chip of eight, AdamW in bfloat16, nothing donated."""
+"""The settings of the original code: one chip of eight, AdamW in bfloat16, no donated buffers."""

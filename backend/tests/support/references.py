@@ -1,4 +1,4 @@
-"""Generate the reference pages of docs/ from the objects that they describe."""
+"""Generate the reference pages of docs/ from the code."""
 
 import ast
 import inspect
@@ -95,7 +95,7 @@ def settings_reference() -> str:
 
 
 def attribute_docstrings(kind: type) -> dict[str, str]:
-    """The string after each attribute of a class. pydantic could read them, but at every start."""
+    """Return the docstrings of the attributes of a class, which pydantic would parse at every start."""
     body = ast.parse(inspect.getsource(kind)).body[0].body
     return {
         before.target.id: inspect.cleandoc(after.value.value)

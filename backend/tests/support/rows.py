@@ -1,4 +1,4 @@
-"""Rows filled with examples, as the engine takes them; the logits of whole rows."""
+"""Packed rows of examples, and the logits of whole rows."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from tunix_rt.engines.weights.architecture import Architecture
 
 
 def packed_rows(rows: Sequence[Sequence[NDArray[np.int32]]], row_length: int) -> Inputs:
-    """Each row's examples side by side, then padding: two examples of 2 and 1 tokens in 4 -> 1 1 2 0."""
+    """Pack the examples of each row, then pad: examples of 2 and 1 tokens in 4 -> segments 1 1 2 0."""
     tokens, segment_ids, positions = (np.zeros((len(rows), row_length), np.int32) for _ in range(3))
     for row, examples in enumerate(rows):
         start = 0
@@ -31,5 +31,5 @@ def logits(
     inputs: Inputs,
     options: ForwardOptions,
 ) -> Array:
-    """All logits, float32 [B, T, V], which training never has at once."""
+    """Return all logits, float32 [B, T, V], which training never materializes."""
     return head_logits(params, architecture, hidden_states(params, adapters, architecture, inputs, options))

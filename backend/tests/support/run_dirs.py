@@ -1,4 +1,4 @@
-"""Finished runs without a training: what an evaluation reads of them."""
+"""Directories of finished runs, created without training, with the files that an evaluation reads."""
 
 import json
 from datetime import UTC, datetime
@@ -13,7 +13,7 @@ NOON = datetime(2025, 1, 1, 12, tzinfo=UTC)
 
 
 def finished_run(path: Path, *, is_adapter: bool = False, markup: str = "think", **manifest: Any) -> RunDir:
-    """A run of the built-in Llama that succeeded, unless `manifest` says otherwise."""
+    """Write a run of the built-in Llama, by default a succeeded one; `manifest` replaces its fields."""
     run_dir = RunDir(path)
     run_dir.model.mkdir(parents=True)
     values = {
@@ -43,6 +43,6 @@ def finished_run(path: Path, *, is_adapter: bool = False, markup: str = "think",
         "durations_s": {},
         "files": run_dir.file_hashes(),
     }
-    made = RunManifest.model_validate(record | manifest)
-    run_dir.manifest.write_text(json.dumps(made.to_json()))
+    run_manifest = RunManifest.model_validate(record | manifest)
+    run_dir.manifest.write_text(json.dumps(run_manifest.to_json()))
     return run_dir

@@ -1,8 +1,7 @@
-"""Databases of released schemas as SQL text: what the tests of upgrading load.
+"""SQL dumps of databases with released schemas, which the upgrade tests load.
 
-`PYTHONPATH=backend:backend/tests python -m support.schema_dumps 0002` writes the dumps of a revision. It is
-run once, when the revision is released, and never again: the files are what users have, whatever the code
-becomes.
+`PYTHONPATH=backend:backend/tests python -m support.schema_dumps 0002` writes the dumps of a revision. Run it
+once, when the revision is released, and never again: the dumps represent the databases of users.
 """
 
 import sqlite3
@@ -76,7 +75,7 @@ def dump_file(revision: str, dialect: str) -> Path:
 
 
 def load_dump(engine: Engine, revision: str) -> None:
-    """Make an empty database what it was for a user of that revision."""
+    """Fill an empty database with the dump of a revision."""
     script = dump_file(revision, engine.dialect.name).read_text(encoding="utf-8")
     with engine.connect() as connection:
         driver = connection.connection.driver_connection
@@ -86,12 +85,12 @@ def load_dump(engine: Engine, revision: str) -> None:
         else:
             driver.execute(script)
             driver.commit()
-            # The dump works with full names and leaves the connection without a search path.
+            # The dump uses qualified names and clears the search path of the connection.
             connection.invalidate()
 
 
 def fill(store: Home, revision: str) -> None:
-    """A few real rows in every table of the revision."""
+    """Add a few realistic rows to every table of the revision."""
     for prompt, result in (("Wie viele \u00c4pfel?", "5"), ("Isn't it wrong?", "6")):
         trace = make_trace(prompt, [f"2 + 3 = {result}"], result, source="sums", level=3)
         stored = add_trace(TraceRepository(store.database), trace)
@@ -146,11 +145,11 @@ def _fill_sweeps(store: Home) -> None:
         value=0.5,
         created_at=NOON,
     )
-    remembered = Decision(num_known=0, records=[{"op_code": 0}], trials=[trial], best_run_id="taken")
-    assert SweepRepository(store.database).commit(sweep.sweep_id, remembered)
+    decision = Decision(num_known=0, records=[{"op_code": 0}], trials=[trial], best_run_id="taken")
+    assert SweepRepository(store.database).commit(sweep.sweep_id, decision)
 
 
-def _made(url: str, revision: str) -> None:
+def _create_filled_database(url: str, revision: str) -> None:
     engine = open_engine(url)
     with writing(engine) as connection:
         upgrade(connection, revision)
@@ -163,20 +162,20 @@ def _made(url: str, revision: str) -> None:
 def dump_sqlite(revision: str) -> str:
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "tunix_rt.db"
-        _made(f"sqlite:///{path}", revision)
+        _create_filled_database(f"sqlite:///{path}", revision)
         with closing(sqlite3.connect(path)) as connection:
             return "\n".join(_sqlite_statements(connection)) + "\n"
 
 
 def _sqlite_statements(connection: sqlite3.Connection) -> list[str]:
     query = "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid"
-    made = dict(connection.execute(query).fetchall())
+    objects = dict(connection.execute(query).fetchall())
     statements = []
-    for name, sql in made.items():
-        # The tables behind a full-text index come into being with it, not empty.
+    for name, sql in objects.items():
+        # A full-text index creates its own tables, and they are not empty.
         is_behind_index = name.startswith("trace_index_")
         statements.append(f"DELETE FROM {name};" if is_behind_index else f"{sql};")
-    for name, sql in made.items():
+    for name, sql in objects.items():
         if sql.startswith("CREATE TABLE"):
             statements += _sqlite_inserts(connection, name)
     return statements
@@ -193,7 +192,7 @@ def dump_postgresql(revision: str) -> str:
     with postgres_server() as url:
         with psycopg.connect(f"{url}/postgres", autocommit=True) as connection:
             connection.execute(f"CREATE DATABASE {_DATABASE}")
-        _made(f"{url}/{_DATABASE}".replace("postgresql:", "postgresql+psycopg:"), revision)
+        _create_filled_database(f"{url}/{_DATABASE}".replace("postgresql:", "postgresql+psycopg:"), revision)
         command = [str(find_binaries() / "pg_dump"), "--inserts", "--no-owner", "--no-privileges"]
         done = subprocess.run([*command, f"{url}/{_DATABASE}"], capture_output=True, text=True, check=True)
     lines = [line for line in done.stdout.splitlines() if line and not line.startswith(_NOISE)]

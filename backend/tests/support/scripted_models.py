@@ -1,7 +1,7 @@
-"""A real model that writes one text, whatever it is asked: every token leads to the next one alone.
+"""A real model that always generates the same text.
 
-The embedding of token number i of the text is the i-th unit vector, the one layer adds nothing to it, and the
-head gives all its weight to token number i + 1. So greedy and drawn completions are the same.
+The embedding of the i-th token of the text is the i-th unit vector, the only layer adds nothing, and the head
+puts all weight on token i + 1. Greedy and sampled completions are therefore the same.
 """
 
 import json
@@ -35,12 +35,12 @@ _CONFIG = {
 
 
 def write_scripted_model(directory: Path, text: str = TEXT, *, is_endless: bool = False) -> Path:
-    """The model in the Hugging Face layout, with the tiny tokenizer. No token may occur twice in the text.
+    """Write the model in the Hugging Face layout, with the tiny tokenizer.
 
-    With `is_endless` the text begins again where the turn would end.
+    No token may occur twice in the text. With `is_endless` the text repeats instead of ending the turn.
     """
     tokenizer = load_tokenizer("tiny")
-    # The prompt ends with a line break, the turn with its token.
+    # A prompt ends with a line break, and a turn with <end_of_turn>.
     [encoding] = tokenizer.encode_batch([f"\n{text}<end_of_turn>"])
     assert len(set(encoding.ids)) == len(encoding.ids) < _WIDTH, encoding.tokens
     directory.mkdir(parents=True, exist_ok=True)
@@ -52,7 +52,7 @@ def write_scripted_model(directory: Path, text: str = TEXT, *, is_endless: bool 
 
 
 def scripted_run(runs_dir: Path, run_id: str, text: str = TEXT, *, is_endless: bool = False) -> RunDir:
-    """A finished run whose model it is."""
+    """Write a finished run with this model."""
     run_dir = finished_run(runs_dir / run_id, markup="reasoning")
     write_scripted_model(run_dir.model, text, is_endless=is_endless)
     manifest = json.loads(run_dir.manifest.read_bytes())

@@ -1,4 +1,4 @@
-"""A disk that fills up."""
+"""A small disk, for tests that fill it."""
 
 import subprocess
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Reading server-sent events as a client does."""
+"""Parse server-sent events."""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -11,7 +11,7 @@ class Message(NamedTuple):
 
 
 def messages_of(lines: Iterable[str]) -> Iterator[Message]:
-    """The messages in the lines of a stream; what comes before the first one with data is left out."""
+    """Yield the messages of a stream; skips everything before the first one with data."""
     fields: dict[str, str] = {}
     for line in lines:
         name, _, value = line.partition(": ")

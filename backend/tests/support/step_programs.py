@@ -1,4 +1,4 @@
-"""What one step does, in a form that two recipes can be compared by."""
+"""The compiled or recorded operations of a train step, for comparing two recipes."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ NUM_STEPS = 4
 
 
 def jax_step(prepared: Prepared) -> str:
-    """What the compiler is given."""
+    """Return the lowered program of the train step."""
     program = build_program(
         prepared.recipe,
         prepared.source.architecture,
@@ -30,7 +30,7 @@ def jax_step(prepared: Prepared) -> str:
 
 
 def torch_steps(prepared: Prepared) -> Any:
-    """Every operation of a few steps with the shapes that it makes, and the state after them."""
+    """Return every operation of a few steps with its output shapes, and the final state."""
     from tunix_rt.engines.torch.devices import choose_device
     from tunix_rt.engines.torch.distributed import ALONE
     from tunix_rt.engines.torch.start import load_training
@@ -47,7 +47,7 @@ def torch_steps(prepared: Prepared) -> Any:
 
 
 class _Recorder(TorchDispatchMode):
-    """Writes down what torch is asked to compute."""
+    """Records the operations that torch runs and their output shapes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,6 +55,6 @@ class _Recorder(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
-        made = [tuple(leaf.shape) for leaf in tree_leaves(result) if isinstance(leaf, torch.Tensor)]
-        self.operations.append((str(func), made))
+        shapes = [tuple(leaf.shape) for leaf in tree_leaves(result) if isinstance(leaf, torch.Tensor)]
+        self.operations.append((str(func), shapes))
         return result

@@ -1,4 +1,4 @@
-"""Is a store whole? For tests that kill or starve the program."""
+"""Consistency checks of a store, for tests that kill the program or fill its disk."""
 
 from sqlalchemy import text
 
@@ -10,7 +10,7 @@ from tunix_rt.traces.types import TraceFilter, canonical_json
 
 
 def apple_lines(count: int) -> list[str]:
-    """That many traces as JSON lines; each is found by the word `apples` and the source `sums`."""
+    """Return `count` traces as JSON lines; each matches the query `apples` and the source `sums`."""
     return [
         canonical_json(
             make_trace(f"What are {n} apples + 3?", [f"{n} + 3 = {n + 3}"], str(n + 3), source="sums")
@@ -30,7 +30,7 @@ def num_stored(store: Home) -> int:
 
 
 def assert_consistent(settings: Settings, lines: list[str]) -> int:
-    """Only whole traces, and every index agrees with them; how many there are."""
+    """Check that the store has only complete traces and consistent indexes; returns their number."""
     store = open_home(settings)
     found = stored_lines(store)
     assert found <= set(lines)

@@ -1,4 +1,4 @@
-"""Requests of the smallest run, and what they need in the home."""
+"""Requests for the smallest run, and its dataset."""
 
 from typing import Any
 
@@ -14,10 +14,10 @@ SMALL_RECIPE: dict[str, Any] = {
 
 
 def build_demo(settings: Settings) -> None:
-    """The dataset that the recipe names."""
+    """Build the dataset of the recipe."""
     build(settings.home_dir, sums(4))
 
 
 def small_request(**values: Any) -> RunRequest:
-    """A run of two steps on the CPU."""
+    """Return a request for a run of two steps on the CPU."""
     return RunRequest.model_validate({"recipe": SMALL_RECIPE, "name": "small", "device": "cpu"} | values)

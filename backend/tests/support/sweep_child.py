@@ -1,4 +1,4 @@
-"""Somebody else who looks after a sweep: dies at a chosen moment, or decides as fast as it can."""
+"""A second sweep scheduler in a child process: dies at a chosen moment, or races for trials."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ from tunix_rt.sweeps.store import SweepRepository
 
 
 def die_after(repository: type, method: str) -> None:
-    """Let this process die by SIGKILL right after the method has done its work."""
+    """Make this process kill itself with SIGKILL right after the method returns."""
     original = getattr(repository, method)
 
     def dying(*args: Any) -> None:
@@ -26,7 +26,7 @@ def die_after(repository: type, method: str) -> None:
 
 
 def decide(store: Home, sweep_id: str) -> None:
-    """Ask for trials until the budget is spent, against whoever does the same."""
+    """Suggest trials until the budget is spent, in a race with other processes."""
     while True:
         scheduler = TrialScheduler(store, sweep_id, datetime.now(UTC))
         if not scheduler.num_remaining():
@@ -36,7 +36,7 @@ def decide(store: Home, sweep_id: str) -> None:
 
 
 def main(mode: str, sweep_id: str) -> None:
-    """Do what `mode` says with one sweep of the store that the environment names."""
+    """Run one mode on a sweep of the store that the environment names."""
     store = open_home(load_settings())
     if mode == "die-after-deciding":
         die_after(SweepRepository, "commit")
@@ -45,7 +45,7 @@ def main(mode: str, sweep_id: str) -> None:
         die_after(RunRepository, "add")
         advance(store, sweep_id)
     else:
-        sys.stdin.readline()  # Until everybody is ready.
+        sys.stdin.readline()  # Wait for the start signal.
         decide(store, sweep_id)
     store.close()
 

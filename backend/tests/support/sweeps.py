@@ -1,4 +1,4 @@
-"""Sweeps for tests: complete ones, of which a test says only what it is about."""
+"""Builders of sweeps, and functions that act as their worker."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -32,7 +32,7 @@ RECIPE: dict[str, Any] = {
 
 
 def make_spec(**keys: Any) -> SweepSpec:
-    """A valid search for a learning rate by the loss, three trials one after the other."""
+    """Return a valid spec: search the learning rate by loss in three sequential trials."""
     values: dict[str, Any] = {
         "name": "rates",
         "recipe": RECIPE,
@@ -44,7 +44,7 @@ def make_spec(**keys: Any) -> SweepSpec:
 
 
 def make_sweep(sweep_id: str = "rates-0", **keys: Any) -> Sweep:
-    """The same as a new row of the store."""
+    """Return a queued sweep."""
     spec = make_spec(**keys)
     return Sweep(
         sweep_id=sweep_id, name=spec.name, status="queued", spec=spec, recipe=RECIPE, created_at=NOON
@@ -52,7 +52,7 @@ def make_sweep(sweep_id: str = "rates-0", **keys: Any) -> Sweep:
 
 
 def started(store: Home, **keys: Any) -> str:
-    """A sweep that runs, over a dataset of eight rows; its id."""
+    """Start a sweep over a dataset of eight rows and return its id."""
     with_rows(store)
     sweep_id = create(store, make_spec(**keys)).sweep_id
     start(store, sweep_id)
@@ -60,19 +60,19 @@ def started(store: Home, **keys: Any) -> str:
 
 
 def with_rows(store: Home) -> None:
-    """Build the dataset that the recipe names: small, so that planning a trial takes no time."""
+    """Build the dataset of the recipe: small, so that planning a trial is fast."""
     build(store.settings.home_dir, sums(8))
 
 
 def claim_next(store: Home) -> Claim:
-    """Be the worker that takes the next run."""
+    """Claim the next run."""
     claim = RunRepository(store.database).claim("worker-a", (Slot(),))
     assert claim is not None
     return claim
 
 
 def train_next(store: Home, value: Callable[[RunDetail], float]) -> RunDetail:
-    """Be the worker that takes the next run and trains it in no time, to the loss that `value` gives."""
+    """Claim the next run and finish it with the loss that `value` returns."""
     claim = claim_next(store)
     figures = figures_of(value(claim.run))
     assert RunRepository(store.database).finish(
@@ -82,7 +82,7 @@ def train_next(store: Home, value: Callable[[RunDetail], float]) -> RunDetail:
 
 
 def figures_of(loss: float) -> RunFigures:
-    """What a run of the recipe ends with."""
+    """Return the final figures of a run."""
     return RunFigures(
         num_steps=4,
         num_planned_steps=4,
@@ -94,9 +94,9 @@ def figures_of(loss: float) -> RunFigures:
 
 
 def fail_next(store: Home, code: str = "config") -> RunDetail:
-    """Be the worker whose next run fails."""
+    """Claim the next run and fail it."""
     claim = claim_next(store)
-    failure = RunFailure(code=code, detail=f"It is {code}.", next_step="Mend it.")
+    failure = RunFailure(code=code, detail=f"It is {code}.", next_step="Fix it.")
     assert RunRepository(store.database).finish(
         claim.lease, "failed", "Failed.", exit_code=2, failure=failure
     )
@@ -104,11 +104,11 @@ def fail_next(store: Home, code: str = "config") -> RunDetail:
 
 
 def rate_of(run: RunDetail) -> float:
-    """The learning rate that a run tries."""
+    """Return the learning rate of a run."""
     training: Any = run.recipe["training"]
     return float(training["learning_rate"])
 
 
 def statuses(store: Home, sweep_id: str) -> list[str]:
-    """Of the trials, in order."""
+    """Return the statuses of the trials, in order."""
     return [trial.status for trial in SweepRepository(store.database).get(sweep_id).trials]

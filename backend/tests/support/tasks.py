@@ -1,4 +1,4 @@
-"""Tasks for tests of their queue."""
+"""Builders of queued and claimed tasks."""
 
 from uuid import uuid4
 
@@ -12,12 +12,12 @@ EXPORT = ExportModel(kind="export", model="sums", form="zip")
 
 
 def queued_task(store: Home, request: EvaluateModel | ExportModel = EVALUATE, model: str = "sums:1") -> Task:
-    """A task that waits for a worker."""
+    """Add a task to the queue."""
     return TaskRepository(store.database).add(uuid4(), model, request)
 
 
 def claimed_task(store: Home, request: EvaluateModel | ExportModel = EVALUATE) -> TaskClaim:
-    """A task in the hands of a worker."""
+    """Add a task to the queue and claim it."""
     task = queued_task(store, request)
     claim = TaskRepository(store.database).claim("worker-a", ANY_SLOT)
     assert claim is not None

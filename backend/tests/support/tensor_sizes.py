@@ -1,4 +1,4 @@
-"""The largest tensor that some code makes."""
+"""Measure the largest tensor that a piece of code creates."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from torch.utils._pytree import tree_leaves
 
 
 class LargestTensor(TorchDispatchMode):
-    """Sees the result of every operation, those of the backward pass included."""
+    """Watches the result of every operation, including the backward pass."""
 
     num_elements = 0
 

@@ -37,7 +37,7 @@ _GEMMA3_ROPE = {
 
 CONFIGS: dict[str, transformers.PretrainedConfig] = {
     "gemma": transformers.GemmaConfig(**_SHAPE | {"num_key_value_heads": 1}, num_hidden_layers=2),
-    # Soft caps low enough to bend scores of this size, windows shorter than the rows of the tests.
+    # The soft caps are low enough to affect these scores, and the window is shorter than the test rows.
     "gemma2": transformers.Gemma2Config(
         **_SHAPE,
         num_hidden_layers=3,
@@ -68,9 +68,9 @@ CONFIGS: dict[str, transformers.PretrainedConfig] = {
 
 
 def tiny_model(name: str, seed: int = 0) -> PreTrainedModel:
-    """A model whose every weight, norms included, is random and large enough to matter."""
+    """Return a model with random weights, including norms, that are large enough to matter."""
     torch.manual_seed(seed)
-    # A copy: saving a model writes its number format into its config.
+    # A copy, because saving a model writes its dtype into the config.
     model: PreTrainedModel = transformers.AutoModelForCausalLM.from_config(deepcopy(CONFIGS[name]))
     with torch.no_grad():
         for parameter in model.parameters():
@@ -83,20 +83,20 @@ def architecture_of(model: PreTrainedModel) -> Architecture:
 
 
 def engine_params(model: PreTrainedModel, architecture: Architecture) -> Params:
-    """The weights of `model`, float32, in the layout of engines/jax/params.py."""
+    """Return the float32 weights of `model` in the layout of engines/jax/model/params.py."""
     state = {name.removeprefix("model."): tensor.numpy() for name, tensor in model.state_dict().items()}
     names = _norm_names(architecture) | {
         **{name: f"self_attn.{name}_proj" for name in "qkvo"},
         **{name: f"mlp.{name}_proj" for name in ("gate", "up", "down")},
     }
 
-    def stacked(theirs: str) -> Any:
-        tensors = [state[f"layers.{layer}.{theirs}.weight"].T for layer in range(architecture.num_layers)]
+    def stacked(hf_name: str) -> Any:
+        tensors = [state[f"layers.{layer}.{hf_name}.weight"].T for layer in range(architecture.num_layers)]
         return jnp.stack([jnp.asarray(tensor) for tensor in tensors])
 
     params: Params = {
         "embedding": jnp.asarray(state["embed_tokens.weight"]),
-        "layers": {ours: stacked(theirs) for ours, theirs in names.items()},
+        "layers": {name: stacked(hf_name) for name, hf_name in names.items()},
         "final_norm": jnp.asarray(state["norm.weight"]),
     }
     return (

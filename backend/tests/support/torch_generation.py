@@ -1,4 +1,4 @@
-"""Tiny models of the torch engine that write."""
+"""Tiny models of the torch engine for generation."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,14 +13,14 @@ from tunix_rt.engines.types import DeviceRequest
 from tunix_rt.engines.weights.sources import resolve_model
 from tunix_rt.recipes.types import FloatFormat, ModelSection
 
-# Two spinning threads on shared cores are slower than one.
+# On shared cores, two spinning threads are slower than one.
 torch.set_num_threads(1)
 
 
 def torch_model(
     directory: Path, *, stop_ids: Sequence[int] = (), precision: FloatFormat = "float32"
 ) -> LoadedModel:
-    """The model of a directory on the CPU, ready to write."""
+    """Load the model of a directory on the CPU for generation."""
     place = choose_device(DeviceRequest("cpu"))
     options = DecoderOptions(weights=precision, compute=precision, kernel="dense")
     decoder = open_decoder(resolve_model(ModelSection(name=str(directory))), options, place.device)

@@ -1,4 +1,4 @@
-"""Run as one of two processes: join the other, train tiny models in several layouts, keep what was seen."""
+"""Run as one of two processes that train tiny models in several layouts. Writes reports and states."""
 
 import json
 import sys
@@ -30,11 +30,11 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "shared with adapters": (FSDP, LORA),
     "shared, Adafactor": (FSDP, {"remat": "none", "optimizer": "adafactor"}),
 }
-"""Sections and training keys; alone, `sharding` is left out."""
+"""Sections and training keys; a single process omits `sharding`."""
 
 
 def trained(recipe: Recipe, processes: ProcessGroup | None) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """Losses and norms of some steps, a validation, the share of the weights here; the state at the end."""
+    """Train a few steps; returns the losses, norms, validation loss and local weight share, and the state."""
     device = choose_device(DeviceRequest("cpu"))
     source = tiny_source()
     layout = make_layout(recipe, source.architecture, processes, device.device)
@@ -51,7 +51,7 @@ def trained(recipe: Recipe, processes: ProcessGroup | None) -> tuple[dict[str, A
         "own_share": own_share,
     }
     state = {name: tensor.clone() for name, tensor in step.state_dict().items()}
-    # What was saved whole goes back to where it came from.
+    # The full state can be loaded back into its shards.
     step.load_state_dict(state)
     again = step.state_dict()
     assert all(torch.equal(again[name], tensor) for name, tensor in state.items())

@@ -17,14 +17,14 @@ from tunix_rt.recipes.types import ModelSection, Recipe
 
 
 def tiny_step(recipe: Recipe, directory: Path | None = None, *, num_steps: int = 10) -> TrainStep:
-    """The step of a recipe on the CPU: of a model directory, or of a tiny Gemma 2 drawn from a seed."""
+    """Return the train step of a recipe on the CPU, for a model directory or a random tiny Gemma 2."""
     source = tiny_source() if directory is None else resolve_model(ModelSection(name=str(directory)))
     decoder = load_decoder(source, recipe, choose_device(DeviceRequest("cpu")))
     return TrainStep(decoder, recipe, num_steps, CPU)
 
 
 def train(step: TrainStep, num_steps: int, *, first: int = 0) -> list[StepMetrics]:
-    """Steps on batches first, first + 1, …"""
+    """Train on the batches first, first + 1, …"""
     indices = range(first, first + num_steps)
     return [step.run(step.put_batch(random_batch(seed=index)), index) for index in indices]
 
@@ -34,17 +34,17 @@ def losses(metrics: list[StepMetrics]) -> list[float]:
 
 
 def copied(state: dict[str, Tensor]) -> dict[str, Tensor]:
-    """A state that later steps do not change."""
+    """Copy a state, so that later steps do not change it."""
     return {name: tensor.clone() for name, tensor in state.items()}
 
 
 def largest_difference(left: dict[str, Tensor], right: dict[str, Tensor]) -> float:
-    """Of any two numbers in the same place of two states."""
+    """Return the largest absolute difference of two states."""
     assert left.keys() == right.keys()
     return max(float((left[name].float() - right[name].float()).abs().max()) for name in left)
 
 
 def tiny_source() -> ModelSource:
-    """A tiny Gemma 2 without files."""
+    """Return a tiny Gemma 2 without files."""
     config: dict[str, Any] = TINY_GEMMA2
     return ModelSource("tiny", architecture_from_config(config), config, directory=None, revision=None)

@@ -1,4 +1,4 @@
-"""Trainings of a tiny model by either engine: a recipe, a dataset, runs in this process and in children."""
+"""Train a tiny model with either engine, in this process or in child processes."""
 
 import json
 import os
@@ -23,7 +23,7 @@ from tunix_rt.engines.types import DeviceRequest, EngineName
 from tunix_rt.recipes.load import load_recipe
 
 DATASET = "demo-v1"
-# A constant schedule: runs of any length share one compiled program.
+# With a constant schedule, runs of any length share one compiled program.
 RECIPE = f"""
 model: {{name: tiny-llama, weights: random}}
 data: {{dataset: {DATASET}, row_length: 64}}
@@ -39,11 +39,11 @@ eval: {{every_steps: 4, max_batches: 2}}
 output: {{save_every_steps: 3}}
 """
 
-_OF_THE_CLOCK = ("time", "tokens_per_s", "peak_memory_bytes", "mfu")
+_TIMING_KEYS = ("time", "tokens_per_s", "peak_memory_bytes", "mfu")
 
 
 class Listener:
-    """Remembers what a person would have seen."""
+    """A view that records its output."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -57,7 +57,7 @@ class Listener:
 
 @dataclass(frozen=True)
 class Workshop:
-    """A home with a dataset and a recipe."""
+    """A training workspace: a home directory with a dataset, a recipe and the outputs of runs."""
 
     root: Path
     engine: EngineName = "jax"
@@ -95,7 +95,7 @@ class Workshop:
 
             from tunix_rt.engines.torch.engine import TorchEngine
 
-            # Two threads that wait for each other on busy cores are slower than one.
+            # On busy cores, two spinning threads are slower than one.
             torch.set_num_threads(1)
             return TorchEngine()
         from tunix_rt.engines.jax.engine import JaxEngine
@@ -103,7 +103,7 @@ class Workshop:
         return JaxEngine()
 
     def environment(self, **more: str) -> dict[str, str]:
-        """What children see."""
+        """Return the environment of child processes."""
         return environment(self.settings, OMP_NUM_THREADS="1", **more)
 
     def command(self, output: str, *more: str) -> list[str]:
@@ -111,42 +111,42 @@ class Workshop:
         return ["train", str(self.recipe), *where, *more]
 
     def start(self, output: str, *more: str) -> "subprocess.Popen[str]":
-        """Start a training in a child."""
+        """Start a training run in a child process."""
         return start_program(*self.command(output, *more), environ=self.environment())
 
     def run_child(self, output: str, *more: str, **environ: str) -> "subprocess.CompletedProcess[str]":
-        """Train in a child, to its end."""
+        """Train in a child process and wait for it."""
         return run_program(
             *self.command(output, *more), settings=self.settings, OMP_NUM_THREADS="1", **environ
         )
 
     def metrics(self, output: str) -> list[dict[str, Any]]:
-        """The lines of metrics.jsonl without what the clock decides."""
+        """Return the lines of metrics.jsonl without the keys that depend on timing."""
         lines = read_json_lines(self.root / output / "metrics.jsonl")
-        return [{key: line[key] for key in line if key not in _OF_THE_CLOCK} for line in lines]
+        return [{key: line[key] for key in line if key not in _TIMING_KEYS} for line in lines]
 
     def weights(self, output: str) -> bytes:
-        """The exported weights."""
+        """Return the exported weights."""
         return (self.root / output / "model" / "model.safetensors").read_bytes()
 
     def events(self, output: str, kind: str) -> list[dict[str, Any]]:
-        """The events of one kind."""
+        """Return the events of one kind."""
         lines = read_json_lines(self.root / output / "events.jsonl")
         return [line for line in lines if line["kind"] == kind]
 
     def manifest(self, output: str) -> dict[str, Any]:
-        """The manifest, as it was written."""
+        """Return the run manifest."""
         manifest: dict[str, Any] = json.loads((self.root / output / "run_manifest.json").read_bytes())
         return manifest
 
     def kept_steps(self, output: str) -> list[int]:
-        """The steps that have a checkpoint."""
+        """Return the steps that have a checkpoint."""
         names = os.listdir(self.root / output / "checkpoints")
         return sorted(int(name) for name in names if name.isdecimal())
 
 
 def make_workshop(root: Path, engine: EngineName = "jax") -> Workshop:
-    """A workshop with 48 sums in its dataset, a quarter of them for validation."""
+    """Create a workspace with a dataset of 48 sums, a quarter of them for validation."""
     root.mkdir(parents=True, exist_ok=True)
     build(root / "home", sums(48), splits={"train": 0.75, "validation": 0.25})
     workshop = Workshop(root, engine)
@@ -155,7 +155,7 @@ def make_workshop(root: Path, engine: EngineName = "jax") -> Workshop:
 
 
 def workshop_fixture(*engines: EngineName) -> Any:
-    """A fixture: a home to train tiny models in, one per module and engine."""
+    """Return a fixture: a workspace for tiny models, one per module and engine."""
 
     @pytest.fixture(scope="module", params=engines)
     def workshop(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Workshop:

@@ -1,4 +1,4 @@
-"""The tables of docs/training-modes.md: what the compiler said about shipped recipes, and estimates."""
+"""The tables of docs/training-modes.md: compiled and estimated memory of the shipped recipes."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ from tunix_rt.recipes.load import load_recipe
 from tunix_rt.recipes.types import Recipe
 
 CHIPS = ("v5e-1", "v5e-8")
-CARDS = ("t4", "rtx4090", "rtx5090", "h200")
+GPUS = ("t4", "rtx4090", "rtx5090", "h200")
 SEED_STEPS = (
     "the seeds' step: adamw bf16, one chip, nothing donated",
     "the same, donated",
@@ -27,34 +27,34 @@ _FILE = Path(__file__).parents[3] / "benchmarks" / "results" / "compiled_recipes
 
 
 def compiled_recipes() -> dict[str, dict[str, Any]]:
-    """Recipe and target to what the compiler said, as `python -m benchmarks.compile_recipes` wrote it."""
+    """Return the compiler output by recipe and target, from `python -m benchmarks.compile_recipes`."""
     recipes: dict[str, dict[str, Any]] = json.loads(_FILE.read_text(encoding="utf-8"))
     return recipes
 
 
 def tpu_table() -> str:
-    """Every recipe on one chip and on eight."""
+    """Return the memory of every recipe on one and on eight TPU chips."""
     known = compiled_recipes()
     rows = []
     for name in shipped_recipe_names():
         recipe = shipped(name)
         figures = [_on_chips(recipe, target, known.get(name, {}).get(target)) for target in CHIPS]
-        rows.append((f"`{name}`", _what(recipe), *figures))
+        rows.append((f"`{name}`", _description(recipe), *figures))
     return table_text(("recipe", "trains", *(f"GiB per chip on {target}" for target in CHIPS)), rows)
 
 
 def gpu_table() -> str:
-    """Every recipe on some cards, by the component model."""
+    """Return the estimated memory of every recipe on some GPUs."""
     rows = [
-        (f"`{name}`", *(_figure(_estimate(shipped(name), card)) for card in CARDS))
+        (f"`{name}`", *(_figure(_estimate(shipped(name), gpu)) for gpu in GPUS))
         for name in shipped_recipe_names()
     ]
-    limits = [f"{card} ({find_target(card).memory_bytes / GIB:.1f})" for card in CARDS]
+    limits = [f"{gpu} ({find_target(gpu).memory_bytes / GIB:.1f})" for gpu in GPUS]
     return table_text(("recipe", *limits), rows)
 
 
 def seed_table() -> str:
-    """The step that did not fit, with one thing after the other put right."""
+    """Return the step that did not fit, with one fix after the other."""
     cases = compiled_cases()
     plans = {name: plan_of(cases[name]) for name in SEED_STEPS}
     return table_text(
@@ -73,7 +73,7 @@ def seed_table() -> str:
 
 
 def shipped(name: str) -> Recipe:
-    """A shipped recipe."""
+    """Load a shipped recipe."""
     return load_recipe(shipped_recipe_path(name)).recipe
 
 
@@ -86,7 +86,7 @@ def _on_chips(recipe: Recipe, target: str, case: dict[str, Any] | None) -> str:
 
 
 def _estimate(recipe: Recipe, target: str) -> Plan | None:
-    """None where the rows of a batch cannot be split over the devices."""
+    """Return None if the rows of a batch cannot be split over the devices."""
     try:
         return estimated_plan(_question(recipe, target))
     except InvalidInputError:
@@ -105,6 +105,6 @@ def _figure(plan: Plan | None) -> str:
     return size if plan.fits else f"**{size}, does not fit**"
 
 
-def _what(recipe: Recipe) -> str:
+def _description(recipe: Recipe) -> str:
     rows = f"{recipe.data.row_length} x {recipe.training.batch_size}"
     return f"{recipe.model.name}, {recipe.training.mode}, {recipe.training.optimizer.name}, {rows}"

@@ -1,4 +1,4 @@
-"""A worker process with a toy engine: `python -m support.worker_child PROGRAM`."""
+"""A worker process with a fake engine: `python -m support.worker_child PROGRAM`."""
 
 import sys
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""Workers whose engine is a few lines of Python, in this process and in processes of their own."""
+"""Workers with a fake engine of a few lines of Python, in this process or in child processes."""
 
 import subprocess
 import sys
@@ -20,7 +20,7 @@ from tunix_rt.runs.types import RunDetail, Slot
 from tunix_rt.runs.worker.loop import WorkerLoop
 
 ANY = (Slot(device="auto"),)
-# A toy engine: what it saves, writes down and prints is what an engine would.
+# The fake engine writes the same checkpoints, manifests and output as a real one.
 ENGINE = """
 import json, os, pathlib, signal, sys, time
 run = pathlib.Path(os.environ["RUN"])
@@ -53,34 +53,34 @@ def until_stopped():
 SUCCEEDING = "end(0, 'succeeded')"
 WAITING = "save(newest() + 5); until_stopped()"
 STUBBORN = "signal.signal(signal.SIGTERM, signal.SIG_IGN); announce(); time.sleep(600)"
-# Waits when it begins, and ends when it goes on from a checkpoint.
+# Waits on its first attempt, and succeeds when it resumes from a checkpoint.
 RESUMING = "if newest():\n    end(0, 'succeeded')\n" + WAITING
 
 
 class ProgramExecutor(LocalExecutor):
-    """Starts a toy engine in place of the real one."""
+    """Starts the fake engine in place of a real one."""
 
     def __init__(self, program: str) -> None:
         super().__init__(grace_s=PATIENCE_S)
         self._program = ENGINE + program
 
     def start(self, job: Job) -> LocalChild:
-        told = {"RUN": str(job.run_dir.path), "ATTEMPT": str(job.attempt), "ASKED": " ".join(job.command)}
+        environ = {"RUN": str(job.run_dir.path), "ATTEMPT": str(job.attempt), "ASKED": " ".join(job.command)}
         command = ("-S", "-c", self._program)
-        return super().start(replace(job, command=command, environment=job.environment | told))
+        return super().start(replace(job, command=command, environment=job.environment | environ))
 
 
 def quick(settings: Settings, **values: object) -> Settings:
-    """The same store, with a worker that looks often."""
-    often = {"worker_beat_s": 0.1, "worker_poll_s": 0.1, "cancel_grace_s": PATIENCE_S}
-    return settings.model_copy(update=often | values)
+    """Return settings for the same store with short worker intervals."""
+    intervals = {"worker_beat_s": 0.1, "worker_poll_s": 0.1, "cancel_grace_s": PATIENCE_S}
+    return settings.model_copy(update=intervals | values)
 
 
 @contextmanager
 def working(
     store: Home, program: str, *, slots: Sequence[Slot] = ANY, evaluation: str = "", **values: object
 ) -> Iterator[WorkerLoop]:
-    """A worker in this process, until the context ends; `values` are settings of its own."""
+    """Run a worker in this process until the context ends; `values` override its settings."""
     own = replace(store, settings=quick(store.settings, **values))
     loop = WorkerLoop(own, slots, ProgramExecutor(program), evaluator=ProgramExecutor(evaluation))
     thread = threading.Thread(target=loop.run)
@@ -94,17 +94,17 @@ def working(
 
 
 def start_worker(settings: Settings, program: str) -> "subprocess.Popen[bytes]":
-    """A worker process; end it yourself."""
+    """Start a worker process. The caller must stop it."""
     command = [sys.executable, "-m", "support.worker_child", program]
     return subprocess.Popen(command, env=environment(settings, PYTHONPATH=":".join(sys.path)))
 
 
 def ended_as(store: Home, status: RunStatus, run_id: str = "run-1") -> RunDetail:
-    """The run, once it has this status."""
+    """Wait until the run has this status and return it."""
     wait_for(lambda: RunRepository(store.database).status_of(run_id).status == status)
     return RunRepository(store.database).get(run_id)
 
 
 def run_path(store: Home, name: str, run_id: str = "run-1") -> Path:
-    """A file that the toy engine writes."""
+    """Return the path of a file that the fake engine writes."""
     return store.settings.runs_dir / run_id / name

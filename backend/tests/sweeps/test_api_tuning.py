@@ -10,7 +10,7 @@ from tunix_rt.base.home import Home
 from tunix_rt.sweeps.advance import advance
 
 JOBS = "/api/tuning/jobs"
-REFUSED: list[tuple[dict[str, Any], int, str]] = [
+INVALID_JOBS: list[tuple[dict[str, Any], int, str]] = [
     (
         {"search_space": {"per_device_batch_size": LEARNING_RATE}},
         422,
@@ -48,18 +48,18 @@ def job(client: TestClient, store: Home) -> str:
     return str(created.json()["id"])
 
 
-def run_to_the_end(store: Home, job: str) -> None:
+def run_all_trials(store: Home, job: str) -> None:
     while advance(store, job):
         train_next(store, rate_of)
 
 
-def test_a_job_is_created_started_and_ends_with_its_best(client: TestClient, store: Home, job: str) -> None:
+def test_job_runs_to_its_best_trial(client: TestClient, store: Home, job: str) -> None:
     waiting = client.get(f"{JOBS}/{job}").json()
     assert waiting["status"] == "queued"
     assert waiting["trials"] == []
     assert waiting["metric_mode"] == "min"
     assert client.post(f"{JOBS}/{job}/start").json()["status"] == "running"
-    run_to_the_end(store, job)
+    run_all_trials(store, job)
     ended = client.get(f"{JOBS}/{job}").json()
     assert ended["status"] == "succeeded"
     assert ended["num_trials"] == len(ended["trials"]) == 4
@@ -73,9 +73,9 @@ def test_a_job_is_created_started_and_ends_with_its_best(client: TestClient, sto
     assert "learning_rate:" in recipe["recipe_yaml"]
 
 
-def test_jobs_are_listed_in_pages_and_need_only_model_and_dataset(client: TestClient, job: str) -> None:
-    enough = {"recipe": None, "base_model_id": "tiny-llama", "dataset_key": "demo-v1"}
-    other = client.post(JOBS, json=body(**enough)).json()["id"]
+def test_jobs_are_paginated(client: TestClient, job: str) -> None:
+    minimal = {"recipe": None, "base_model_id": "tiny-llama", "dataset_key": "demo-v1"}
+    other = client.post(JOBS, json=body(**minimal)).json()["id"]
     page = client.get(JOBS, params={"limit": 1}).json()
     assert [found["id"] for found in page["data"]] == [other]
     assert page["data"][0]["base_model_id"] == "tiny-llama"
@@ -89,7 +89,7 @@ def test_jobs_are_listed_in_pages_and_need_only_model_and_dataset(client: TestCl
     assert client.get(JOBS, params={"limit": -1}).status_code == 422
 
 
-def test_a_job_is_cancelled_resumed_and_deleted(client: TestClient, store: Home, job: str) -> None:
+def test_job_cancel_resume_and_delete(client: TestClient, store: Home, job: str) -> None:
     client.post(f"{JOBS}/{job}/start")
     advance(store, job)
     assert client.delete(f"{JOBS}/{job}").status_code == 409
@@ -98,26 +98,26 @@ def test_a_job_is_cancelled_resumed_and_deleted(client: TestClient, store: Home,
     assert client.get(f"{JOBS}/{job}").json()["trials"][0]["status"] == "cancelled"
     assert client.post(f"{JOBS}/{job}/cancel").status_code == 409
     assert client.post(f"{JOBS}/{job}/resume").json()["status"] == "running"
-    run_to_the_end(store, job)
+    run_all_trials(store, job)
     assert client.post(f"{JOBS}/{job}/resume").status_code == 409
     assert client.delete(f"{JOBS}/{job}").status_code == 204
     assert client.get(f"{JOBS}/{job}").status_code == 404
 
 
-def test_jobs_that_are_unknown_or_could_never_run_are_refused(client: TestClient, store: Home) -> None:
+def test_invalid_and_unknown_jobs_are_refused(client: TestClient, store: Home) -> None:
     with_rows(store)
-    for change, status, detail in REFUSED:
+    for change, status, detail in INVALID_JOBS:
         refused = client.post(JOBS, json=body(**change))
         assert refused.status_code == status, refused.text
         assert detail in refused.json()["detail"]
     assert client.get(JOBS).json()["data"] == []
     for path in ("", "/trials", "/importances", "/best"):
-        answer = client.get(f"{JOBS}/nowhere{path}")
-        assert answer.status_code == 404
-        assert answer.json()["next_step"] == "List the sweeps: tunix-rt tune list"
+        response = client.get(f"{JOBS}/nowhere{path}")
+        assert response.status_code == 404
+        assert response.json()["next_step"] == "List the sweeps: tunix-rt tune list"
 
 
-def test_what_no_trial_has_reached_cannot_be_promoted(client: TestClient, job: str) -> None:
+def test_job_without_trials_has_no_best(client: TestClient, job: str) -> None:
     refused = client.post(f"{JOBS}/{job}/promote-best", json={"model": "demo"})
     assert refused.status_code == 409
     assert "No trial" in refused.json()["detail"]

@@ -1,4 +1,4 @@
-"""`tunix-rt tune …`, as a person types it."""
+"""The `tunix-rt tune` commands."""
 
 import json
 import sys
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
 
 
 def run(*arguments: str | Path, exit_code: int = 0) -> str:
-    """What a command prints, or the text of the error that it ends with."""
+    """Return the output of a command, or the text of its error."""
     result = CliRunner().invoke(app, ["tune", *map(str, arguments)], env={"COLUMNS": "200"})
     if isinstance(result.exception, TunixRTError):
         assert result.exception.exit_code == exit_code, result.exception
@@ -32,7 +32,7 @@ def run(*arguments: str | Path, exit_code: int = 0) -> str:
     return result.stdout
 
 
-def ended(store: Home, num_trials: int = 4) -> str:
+def run_sweep(store: Home, num_trials: int = 4) -> str:
     sweep_id = started(store, budget={"num_trials": num_trials})
     while advance(store, sweep_id):
         train_next(store, rate_of)
@@ -55,7 +55,7 @@ def sweep_file(tmp_path: Path, store: Home) -> Path:
     return path
 
 
-def test_a_sweep_is_started_and_left_to_the_workers(store: Home, tmp_path: Path) -> None:
+def test_detached_sweep_is_started(store: Home, tmp_path: Path) -> None:
     printed = json.loads(run(sweep_file(tmp_path, store), "--detach", "--json"))
     assert printed["status"] == "running"
     assert SweepRepository(store.database).active() == (printed["sweep_id"],)
@@ -63,8 +63,8 @@ def test_a_sweep_is_started_and_left_to_the_workers(store: Home, tmp_path: Path)
     assert "sizes" in run("list")
 
 
-def test_a_sweep_is_shown_with_its_best_and_what_mattered(store: Home) -> None:
-    sweep_id = ended(store)
+def test_show_prints_best_and_importances(store: Home) -> None:
+    sweep_id = run_sweep(store)
     shown = run("show", sweep_id)
     best = SweepRepository(store.database).get(sweep_id).best
     assert best is not None
@@ -74,8 +74,8 @@ def test_a_sweep_is_shown_with_its_best_and_what_mattered(store: Home) -> None:
     assert json.loads(run("show", "rates", "--json"))["importances"]
 
 
-def test_the_best_recipe_is_written_to_a_file(store: Home, tmp_path: Path) -> None:
-    sweep_id = ended(store, num_trials=2)
+def test_best_writes_the_recipe(store: Home, tmp_path: Path) -> None:
+    sweep_id = run_sweep(store, num_trials=2)
     path = tmp_path / "best.yaml"
     assert str(path) in run("best", sweep_id, "--output", path)
     best = SweepRepository(store.database).get(sweep_id).best
@@ -85,7 +85,7 @@ def test_the_best_recipe_is_written_to_a_file(store: Home, tmp_path: Path) -> No
     assert "--register NAME" in run("best", sweep_id, "--alias", "champion", exit_code=2)
 
 
-def test_a_sweep_is_cancelled_resumed_and_removed(store: Home) -> None:
+def test_cancel_resume_and_remove(store: Home) -> None:
     sweep_id = started(store)
     advance(store, sweep_id)
     assert run("rm", sweep_id, exit_code=2).startswith(f"The sweep {sweep_id} is running")
@@ -99,30 +99,30 @@ def test_a_sweep_is_cancelled_resumed_and_removed(store: Home) -> None:
     assert "There are no sweeps yet" in run("list")
 
 
-def test_a_sweep_without_a_success_has_no_best(store: Home) -> None:
+def test_best_requires_a_succeeded_trial(store: Home) -> None:
     sweep_id = started(store)
     assert "No trial of the sweep" in run("best", sweep_id, exit_code=2)
 
 
-def test_what_fits_no_sweep_or_several_is_said(store: Home) -> None:
+def test_ambiguous_and_unknown_names_are_refused(store: Home) -> None:
     first, second = started(store), started(store)
     assert f"'rates' matches 2 sweeps: {second}, {first}." in run("show", "rates", exit_code=2)
     assert "There is no sweep 'nowhere'" in run("show", "nowhere", exit_code=2)
 
 
-def test_progress_is_told_in_a_table_and_in_lines(store: Home) -> None:
-    sweep = SweepRepository(store.database).get(ended(store, num_trials=2))
+def test_progress_as_table_and_lines(store: Home) -> None:
+    sweep = SweepRepository(store.database).get(run_sweep(store, num_trials=2))
     assert trials_text(sweep) == "2 of 2"
     assert trial_line(sweep, sweep.trials[0]).startswith("trial 0 succeeded: loss ")
     assert progress_table(sweep).row_count == 2
 
 
 @pytest.mark.parametrize("path", sorted(SWEEPS.glob("*.yaml")), ids=lambda path: path.name)
-def test_every_shipped_sweep_can_be_created(store: Home, path: Path) -> None:
+def test_shipped_sweeps_can_be_created(store: Home, path: Path) -> None:
     assert create(store, load_sweep(path)).status == "queued"
 
 
-def test_without_optuna_it_is_said_what_to_install(store: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_optuna_names_the_extra(store: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     sweep_id = started(store)
     monkeypatch.setitem(sys.modules, "optuna", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'tunix-rt\[tune\]'"):

@@ -1,4 +1,4 @@
-"""A real sweep: the command line, a worker of its own, real trainings, the registry."""
+"""A real sweep: the command line, a worker process, real training runs and the registry."""
 
 import json
 from pathlib import Path
@@ -29,13 +29,13 @@ SWEEP = {
 
 
 @pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
-def test_a_sweep_trains_finds_the_best_and_registers_it(store: Home, tmp_path: Path) -> None:
+def test_sweep_trains_and_registers_best(store: Home, tmp_path: Path) -> None:
     with_rows(store)
     path = tmp_path / "sweep.yaml"
     path.write_text(yaml.safe_dump(SWEEP), encoding="utf-8")
-    ended = CliRunner().invoke(app, ["tune", str(path), "--json"], env={"OMP_NUM_THREADS": "1"})
-    assert ended.exit_code == 0, ended.output
-    printed = json.loads(ended.stdout)
+    result = CliRunner().invoke(app, ["tune", str(path), "--json"], env={"OMP_NUM_THREADS": "1"})
+    assert result.exit_code == 0, result.output
+    printed = json.loads(result.stdout)
 
     sweep = SweepRepository(store.database).get(printed["sweep_id"])
     assert sweep.status == "succeeded"

@@ -1,4 +1,4 @@
-"""Whoever looks after a sweep may die at any moment, and may not be alone."""
+"""A process that advances a sweep may be killed at any point, and may not be the only one."""
 
 import signal
 import subprocess
@@ -22,7 +22,7 @@ NUM_TRIALS = 12
 
 
 def start_child(settings: Settings, mode: str, sweep_id: str) -> "subprocess.Popen[str]":
-    # -P: the neighbours of the program are no modules of the standard library.
+    # -P keeps the directory of the program off sys.path, where its files would shadow standard modules.
     program = [sys.executable, "-P", str(Path(support.sweep_child.__file__)), mode, sweep_id]
     return subprocess.Popen(program, env=environment(settings), stdin=subprocess.PIPE, text=True)
 
@@ -33,7 +33,7 @@ def num_runs(store: Home, sweep_id: str) -> int:
 
 @pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
 @pytest.mark.parametrize(("mode", "num_submitted"), [("die-after-deciding", 0), ("die-after-submitting", 1)])
-def test_no_trial_is_lost_or_doubled_by_a_kill(
+def test_kill_neither_loses_nor_doubles_trials(
     store: Home, settings: Settings, mode: str, num_submitted: int
 ) -> None:
     sweep_id = started(store)
@@ -47,7 +47,7 @@ def test_no_trial_is_lost_or_doubled_by_a_kill(
     assert num_runs(store, sweep_id) == 3
 
 
-def test_two_processes_that_decide_at_once_never_decide_the_same(store: Home, settings: Settings) -> None:
+def test_concurrent_processes_decide_distinct_trials(store: Home, settings: Settings) -> None:
     sweep_id = started(store, budget={"num_trials": NUM_TRIALS}, max_concurrent=NUM_TRIALS)
     children = [start_child(settings, "decide", sweep_id) for _ in range(2)]
     for child in children:
@@ -59,6 +59,6 @@ def test_two_processes_that_decide_at_once_never_decide_the_same(store: Home, se
             assert child.wait(timeout=60) == 0
     sweep = SweepRepository(store.database).get(sweep_id)
     assert [trial.number for trial in sweep.trials] == list(range(NUM_TRIALS))
-    alone = SweepStudy(sweep_id, sweep.spec, [])
-    assert [trial.params for trial in sweep.trials] == [alone.ask().params for _ in range(NUM_TRIALS)]
-    assert len(SweepRepository(store.database).journal(sweep_id)) == len(alone.journal.pop_new())
+    study = SweepStudy(sweep_id, sweep.spec, [])
+    assert [trial.params for trial in sweep.trials] == [study.ask().params for _ in range(NUM_TRIALS)]
+    assert len(SweepRepository(store.database).journal(sweep_id)) == len(study.journal.pop_new())

@@ -1,4 +1,4 @@
-"""What a sweep's file may say."""
+"""Parsing and validation of sweep files."""
 
 from pathlib import Path
 from typing import Any
@@ -26,25 +26,25 @@ def load(tmp_path: Path, text: str) -> Any:
     return load_sweep(path)
 
 
-def test_a_file_becomes_a_sweep(tmp_path: Path) -> None:
+def test_sweep_file_is_parsed(tmp_path: Path) -> None:
     spec = load(tmp_path, SWEEP)
     assert spec.search_space["training.learning_rate"].ends() == (1e-4, 1e-2)
     assert spec.budget.num_trials == 8
     assert (spec.metric, spec.goal) == ("validation_loss", "minimize")
 
 
-def test_a_recipe_beside_the_file_is_read(tmp_path: Path) -> None:
+def test_recipe_path_is_relative_to_file(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("model: {name: tiny-llama}\n", encoding="utf-8")
     spec = load(tmp_path, SWEEP.replace("smoke_tiny", "mine.yaml"))
     assert spec.recipe == {"model": {"name": "tiny-llama"}}
 
 
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
+def test_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match=r"nowhere\.yaml"):
         load_sweep(tmp_path / "nowhere.yaml")
 
 
-def test_a_file_that_is_no_mapping_is_refused(tmp_path: Path) -> None:
+def test_non_mapping_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="search_space and budget"):
         load(tmp_path, "- 1\n")
 
@@ -63,7 +63,7 @@ def test_a_file_that_is_no_mapping_is_refused(tmp_path: Path) -> None:
         ("name: Rates", "name: "),
     ],
 )
-def test_an_invalid_sweep_is_refused_in_words(tmp_path: Path, change: str, message: str) -> None:
+def test_invalid_sweep_is_refused(tmp_path: Path, change: str, message: str) -> None:
     text = SWEEP.replace("name: rates\n", "") + change if change.startswith("name") else SWEEP + change
     with pytest.raises(InvalidInputError) as refused:
         load(tmp_path, text)
@@ -81,7 +81,7 @@ def test_an_invalid_sweep_is_refused_in_words(tmp_path: Path, change: str, messa
         ({"type": "uniform", "min": 1, "max": float("inf")}, "finite"),
     ],
 )
-def test_a_range_that_holds_nothing_is_refused(parameter: dict[str, Any], message: str) -> None:
+def test_invalid_search_space_is_refused(parameter: dict[str, Any], message: str) -> None:
     values = {"name": "rates", "recipe": "demo", "budget": {"num_trials": 1}}
     space = {"training.learning_rate": parameter}
     with pytest.raises(InvalidInputError, match=message):
@@ -89,28 +89,28 @@ def test_a_range_that_holds_nothing_is_refused(parameter: dict[str, Any], messag
 
 
 @pytest.mark.parametrize(
-    ("key", "meant"),
+    ("key", "suggestion"),
     [
         ("training.learning_ratee", "did you mean training.learning_rate?"),
         ("learning_rate", "did you mean training.learning_rate?"),
         ("per_device_batch_size", "did you mean training.batch_size?"),
     ],
 )
-def test_a_key_that_no_recipe_has_names_the_one_that_was_meant(key: str, meant: str) -> None:
+def test_unknown_key_suggests_nearest(key: str, suggestion: str) -> None:
     values = {"name": "rates", "recipe": "demo", "budget": {"num_trials": 1}}
     with pytest.raises(InvalidInputError) as refused:
         parse_sweep(values | {"search_space": {key: LEARNING_RATE}}, what="the sweep")
-    assert meant in str(refused.value)
+    assert suggestion in str(refused.value)
 
 
-def test_a_key_cannot_be_searched_and_fixed() -> None:
+def test_key_cannot_be_searched_and_fixed() -> None:
     fixed = {"overrides": ["training.learning_rate=1e-3"]}
     values = make_spec().model_dump(mode="json", exclude_unset=True) | fixed
     with pytest.raises(InvalidInputError, match="both searched and fixed"):
         parse_sweep(values, what="the sweep")
 
 
-def test_a_grid_ends_with_its_last_combination() -> None:
+def test_grid_size_limits_trials() -> None:
     space = {
         "training.batch_size": {"type": "choice", "values": [2, 4]},
         "training.warmup_steps": {"type": "randint", "min": 0, "max": 2},
@@ -121,7 +121,7 @@ def test_a_grid_ends_with_its_last_combination() -> None:
     assert make_spec(search_space=space, sampler="grid", budget={"num_trials": 4}).max_trials == 4
 
 
-def test_both_ends_of_a_range_and_every_choice_are_tried_on_the_recipe() -> None:
+def test_probes_cover_ends_and_choices() -> None:
     targets = {"type": "choice", "values": [["q", "v"], ["q"]]}
     spec = make_spec(search_space={"training.learning_rate": LEARNING_RATE, "lora.targets": targets})
     assert list(probes(spec)) == [
@@ -132,12 +132,12 @@ def test_both_ends_of_a_range_and_every_choice_are_tried_on_the_recipe() -> None
     ]
 
 
-def test_a_value_is_written_as_a_flag_takes_it() -> None:
+def test_overrides_are_written_as_flags() -> None:
     assert as_override("lora.targets", ["q", "v"]) == 'lora.targets=["q", "v"]'
     assert as_override("training.learning_rate", 1e-5) == "training.learning_rate=1e-05"
 
 
-def test_every_key_of_a_sweep_is_documented() -> None:
+def test_every_sweep_key_is_documented() -> None:
     page = (Path(__file__).parents[3] / "docs" / "sweeps.md").read_text(encoding="utf-8")
     keys = [*SweepSpec.model_fields, *Budget.model_fields]
     assert [key for key in keys if f"`{key}`" not in page] == []

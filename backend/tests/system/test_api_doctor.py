@@ -1,4 +1,4 @@
-"""The machine of the server over HTTP: examined once for everybody, and again when asked for."""
+"""`GET /api/doctor`: the diagnosis of the server's machine, cached until a fresh one is requested."""
 
 import pytest
 from fastapi.testclient import TestClient
@@ -8,7 +8,7 @@ from tunix_rt.base.home import Home
 from tunix_rt.system.doctor import CachedDiagnosis
 from tunix_rt.system.types import Diagnosis
 
-MACHINE = Diagnosis(
+DIAGNOSIS = Diagnosis(
     tunix_rt_version="0.1.0",
     python="3.11.9",
     platform="Linux",
@@ -21,12 +21,12 @@ MACHINE = Diagnosis(
 
 
 @pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
-def test_the_machine_is_examined_once_until_somebody_wants_it_fresh(store: Home) -> None:
-    examinations: list[Diagnosis] = []
+def test_diagnosis_is_cached_until_refreshed(store: Home) -> None:
+    calls: list[Diagnosis] = []
 
     def diagnose() -> Diagnosis:
-        examinations.append(MACHINE)
-        return MACHINE
+        calls.append(DIAGNOSIS)
+        return DIAGNOSIS
 
     app = make_app(store)
     app.state.doctor = CachedDiagnosis(diagnose)
@@ -34,6 +34,6 @@ def test_the_machine_is_examined_once_until_somebody_wants_it_fresh(store: Home)
     first = http.get("/api/doctor").json()
     assert first["diagnosis"]["num_cpus"] == 2
     assert http.get("/api/doctor").json() == first
-    assert len(examinations) == 1
+    assert len(calls) == 1
     assert http.get("/api/doctor?fresh=true").json()["examined_at"] > first["examined_at"]
-    assert len(examinations) == 2
+    assert len(calls) == 2

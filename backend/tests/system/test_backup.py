@@ -1,4 +1,4 @@
-"""A backup holds everything, comes back on either database, and is believed only when every hash is right."""
+"""Backups are complete, restore on either database and are verified by hash."""
 
 import json
 import os
@@ -44,7 +44,7 @@ FILES = {
     "models/blobs/ab/abcd": b"weights",
     "recipes/mine.yaml": "name: \u00e4\n".encode(),
 }
-LEFT_OUT = {
+EXCLUDED = {
     "runs/run-1/.lock": b"",
     "models/checkouts/abcd/weights": b"weights",
     "datasets/sums-v2.tmp-x1/manifest.json": b"{",
@@ -52,8 +52,8 @@ LEFT_OUT = {
 }
 
 
-def fill(store: Home) -> None:
-    """Something in most tables, and files of every kind."""
+def populate(store: Home) -> None:
+    """Add rows to most tables, and files of every kind."""
     TraceRepository(store.database).add_many(
         [make_item(f"What are {n} apples?", source="sums") for n in range(510)]
     )
@@ -73,7 +73,7 @@ def fill(store: Home) -> None:
 
 
 def write_files(home: Path) -> None:
-    for name, content in (FILES | LEFT_OUT).items():
+    for name, content in (FILES | EXCLUDED).items():
         path = home / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
@@ -95,19 +95,19 @@ def rows_of(store: Home) -> Rows:
 
 def files_of(home: Path) -> dict[str, bytes]:
     found = [path for path in home.rglob("*") if path.is_file() and not path.is_symlink()]
-    kept = {path.relative_to(home).as_posix(): path for path in found}
-    return {name: path.read_bytes() for name, path in kept.items() if not name.startswith("tunix_rt.db")}
+    files = {path.relative_to(home).as_posix(): path for path in found}
+    return {name: path.read_bytes() for name, path in files.items() if not name.startswith("tunix_rt.db")}
 
 
 @pytest.fixture
-def filled(store: Home) -> Home:
-    fill(store)
+def populated_store(store: Home) -> Home:
+    populate(store)
     return store
 
 
 @pytest.fixture
 def new_settings(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[str], Settings]:
-    """An empty home, and a database without a table."""
+    """Create settings with an empty home and a database without tables."""
 
     def make(kind: str) -> Settings:
         home = tmp_path / "new-home"
@@ -122,25 +122,25 @@ def new_settings(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[st
 
 
 @pytest.mark.parametrize("target", ["sqlite", "postgresql"])
-def test_a_backup_comes_back_on_either_database(
-    filled: Home, new_settings: Callable[[str], Settings], tmp_path: Path, target: str
+def test_backup_restores_on_both_databases(
+    populated_store: Home, new_settings: Callable[[str], Settings], tmp_path: Path, target: str
 ) -> None:
     file = tmp_path / "backup.zip"
-    written = make_backup(filled, file, with_checkpoints=True)
+    manifest = make_backup(populated_store, file, with_checkpoints=True)
     settings = new_settings(target)
-    assert restore_backup(settings, file) == written
+    assert restore_backup(settings, file) == manifest
     restored = open_home(settings)
-    assert rows_of(restored) == rows_of(filled)
-    assert sum(map(len, rows_of(restored).values())) == written.num_rows > 1_020
+    assert rows_of(restored) == rows_of(populated_store)
+    assert sum(map(len, rows_of(restored).values())) == manifest.num_rows > 1_020
     assert WorkerRepository(restored.database).list() == ()
-    before = files_of(filled.settings.home_dir)
-    kept = {name: content for name, content in before.items() if name not in LEFT_OUT}
-    assert files_of(settings.home_dir) == kept
-    assert kept.keys() > FILES.keys()
+    before = files_of(populated_store.settings.home_dir)
+    expected = {name: content for name, content in before.items() if name not in EXCLUDED}
+    assert files_of(settings.home_dir) == expected
+    assert expected.keys() > FILES.keys()
     assert not os.stat(settings.home_dir / "models/blobs/ab/abcd").st_mode & stat.S_IWUSR
-    assert stored_lines(restored, query="apples") == stored_lines(filled, query="apples") != set()
+    assert stored_lines(restored, query="apples") == stored_lines(populated_store, query="apples") != set()
     assert kinds(restored) == ["submitted", "claimed"]
-    # Keys go on where they were: what is new overwrites nothing.
+    # Key sequences continue: new rows overwrite nothing.
     queued(restored, "run-3")
     TraceRepository(restored.database).add_many([make_item("Is there one more?")])
     assert len(stored_lines(restored)) == 511
@@ -148,8 +148,8 @@ def test_a_backup_comes_back_on_either_database(
 
 
 @pytest.fixture
-def sqlite(tmp_path: Path, sqlite_template: Path) -> Iterator[Home]:
-    """A store for what is the same on both databases."""
+def sqlite_store(tmp_path: Path, sqlite_template: Path) -> Iterator[Home]:
+    """A store for tests that do not depend on the database."""
     home = tmp_path / "home"
     home.mkdir()
     shutil.copy(sqlite_template, home / "tunix_rt.db")
@@ -158,25 +158,25 @@ def sqlite(tmp_path: Path, sqlite_template: Path) -> Iterator[Home]:
     opened.close()
 
 
-def test_checkpoints_come_along_only_when_asked_for(sqlite: Home, tmp_path: Path) -> None:
-    write_files(sqlite.settings.home_dir)
-    manifest = make_backup(sqlite, tmp_path / "backup.zip", with_checkpoints=False)
+def test_checkpoints_are_optional(sqlite_store: Home, tmp_path: Path) -> None:
+    write_files(sqlite_store.settings.home_dir)
+    manifest = make_backup(sqlite_store, tmp_path / "backup.zip", with_checkpoints=False)
     assert "runs/run-1/model/weights.safetensors" in manifest.files
     assert not any("checkpoints" in name or "link" in name for name in manifest.files)
     assert not manifest.has_checkpoints
 
 
-def test_a_backup_can_be_read_by_its_owner_only(sqlite: Home, tmp_path: Path) -> None:
-    make_backup(sqlite, tmp_path / "backup.zip", with_checkpoints=False)
+def test_backup_is_readable_only_by_owner(sqlite_store: Home, tmp_path: Path) -> None:
+    make_backup(sqlite_store, tmp_path / "backup.zip", with_checkpoints=False)
     assert stat.S_IMODE((tmp_path / "backup.zip").stat().st_mode) == 0o600
 
 
-def test_a_backup_is_not_written_into_what_is_backed_up(sqlite: Home) -> None:
+def test_backup_inside_home_is_refused(sqlite_store: Home) -> None:
     with pytest.raises(InvalidInputError, match="inside the home directory"):
-        make_backup(sqlite, sqlite.settings.home_dir / "backup.zip", with_checkpoints=False)
+        make_backup(sqlite_store, sqlite_store.settings.home_dir / "backup.zip", with_checkpoints=False)
 
 
-def test_restore_refuses_a_home_or_database_in_use(store: Home, tmp_path: Path) -> None:
+def test_restore_refuses_nonempty_targets(store: Home, tmp_path: Path) -> None:
     file = tmp_path / "backup.zip"
     write_files(store.settings.home_dir)
     queued(store, "run-1")
@@ -184,11 +184,11 @@ def test_restore_refuses_a_home_or_database_in_use(store: Home, tmp_path: Path) 
     before = rows_of(store)
     with pytest.raises(ConflictError, match=r"not empty: it has .*--home DIR"):
         restore_backup(store.settings, file)
-    elsewhere = store.settings.model_copy(
+    other_home = store.settings.model_copy(
         update={"home": tmp_path / "new", "database_url": store.settings.resolved_database_url}
     )
     with pytest.raises(ConflictError, match="has rows in"):
-        restore_backup(elsewhere, file)
+        restore_backup(other_home, file)
     assert rows_of(store) == before
     assert files_of(tmp_path / "new") == {}
 
@@ -208,31 +208,31 @@ def backup(tmp_path: Path, sqlite_template: Path) -> Path:
     return tmp_path / "backup.zip"
 
 
-def rewritten(backup: Path, **entries: bytes | None) -> None:
-    """The same archive with other contents; None takes an entry out."""
+def rewrite(backup: Path, **entries: bytes | None) -> None:
+    """Replace entries of the archive; None removes an entry."""
     with zipfile.ZipFile(backup) as source:
-        kept = {name: source.read(name) for name in source.namelist()}
+        old_entries = {name: source.read(name) for name in source.namelist()}
     with zipfile.ZipFile(backup, "w") as target:
-        for name, content in (kept | entries).items():
+        for name, content in (old_entries | entries).items():
             if content is not None:
                 target.writestr(name, content)
 
 
-def cut(backup: Path) -> None:
+def truncate_half(backup: Path) -> None:
     os.truncate(backup, backup.stat().st_size // 2)
 
 
-def flip(backup: Path) -> None:
+def flip_bit(backup: Path) -> None:
     content = bytearray(backup.read_bytes())
     content[content.index(b"weightsweights") + 5] ^= 1
     backup.write_bytes(content)
 
 
-def lead_out(backup: Path) -> None:
+def escape_home(backup: Path) -> None:
     with zipfile.ZipFile(backup) as source:
         manifest = json.loads(source.read("manifest.json"))
     manifest["files"]["../evil"] = manifest["files"].pop("runs/run-1/weights")
-    rewritten(
+    rewrite(
         backup,
         **{
             "files/runs/run-1/weights": None,
@@ -242,14 +242,14 @@ def lead_out(backup: Path) -> None:
     )
 
 
-def from_the_future(backup: Path) -> None:
+def use_newer_schema(backup: Path) -> None:
     with zipfile.ZipFile(backup) as source:
         manifest = json.loads(source.read("manifest.json"))
-    rewritten(backup, **{"manifest.json": json.dumps(manifest | {"schema_revision": "9999"}).encode()})
+    rewrite(backup, **{"manifest.json": json.dumps(manifest | {"schema_revision": "9999"}).encode()})
 
 
-def of_schema_0002(backup: Path) -> None:
-    """What a version that had neither runs nor models would have written."""
+def downgrade_to_schema_0002(backup: Path) -> None:
+    """Turn the backup into one from a version without runs and models."""
     new = ("runs", "run_", "service_flags", "model", "sweep", "api_tokens")
     with zipfile.ZipFile(backup) as source:
         manifest = json.loads(source.read("manifest.json"))
@@ -258,13 +258,13 @@ def of_schema_0002(backup: Path) -> None:
         del manifest["tables"][name]
     manifest["schema_revision"] = "0002"
     entries: dict[str, bytes | None] = {f"database/{name}.jsonl": None for name in dropped}
-    rewritten(backup, **entries, **{"manifest.json": json.dumps(manifest).encode()})
+    rewrite(backup, **entries, **{"manifest.json": json.dumps(manifest).encode()})
 
 
-def test_a_backup_of_an_older_schema_is_upgraded(
+def test_older_backup_is_upgraded(
     backup: Path, new_settings: Callable[[str], Settings], tmp_path: Path
 ) -> None:
-    of_schema_0002(backup)
+    downgrade_to_schema_0002(backup)
     in_use = Settings(home=tmp_path / "newer")
     open_home(in_use).close()
     with pytest.raises(ConflictError, match="older schema"):
@@ -278,26 +278,26 @@ def test_a_backup_of_an_older_schema_is_upgraded(
 
 
 @pytest.mark.parametrize(
-    ("damage", "said"),
+    ("damage", "message"),
     [
-        (cut, "not a complete backup"),
-        (flip, "not a complete backup"),
-        (lead_out, "points outside the home"),
-        (from_the_future, "Upgrade Tunix RT"),
-        (lambda file: rewritten(file, **{"manifest.json": None}), "no manifest"),
-        (lambda file: rewritten(file, **{"manifest.json": b"{}"}), "its manifest"),
-        (lambda file: rewritten(file, **{"files/runs/run-1/weights": b"w"}), "does not match its hash"),
-        (lambda file: rewritten(file, **{"database/traces.jsonl": b"{\n"}), "does not match its hash"),
-        (lambda file: rewritten(file, **{"files/more": b""}), "do not match its manifest"),
+        (truncate_half, "not a complete backup"),
+        (flip_bit, "not a complete backup"),
+        (escape_home, "points outside the home"),
+        (use_newer_schema, "Upgrade Tunix RT"),
+        (lambda file: rewrite(file, **{"manifest.json": None}), "no manifest"),
+        (lambda file: rewrite(file, **{"manifest.json": b"{}"}), "its manifest"),
+        (lambda file: rewrite(file, **{"files/runs/run-1/weights": b"w"}), "does not match its hash"),
+        (lambda file: rewrite(file, **{"database/traces.jsonl": b"{\n"}), "does not match its hash"),
+        (lambda file: rewrite(file, **{"files/more": b""}), "do not match its manifest"),
         (lambda file: file.write_bytes(b"no zip"), "not a complete backup"),
     ],
 )
-def test_a_damaged_backup_is_refused_and_leaves_nothing_behind(
-    backup: Path, tmp_path: Path, damage: Callable[[Path], object], said: str
+def test_damaged_backup_restores_nothing(
+    backup: Path, tmp_path: Path, damage: Callable[[Path], object], message: str
 ) -> None:
     damage(backup)
     settings = Settings(home=tmp_path / "new")
-    with pytest.raises(DataError, match=said):
+    with pytest.raises(DataError, match=message):
         restore_backup(settings, backup)
     assert files_of(settings.home_dir) == {}
     assert not (tmp_path / "evil").exists()

@@ -1,4 +1,4 @@
-"""`tunix-rt doctor`: what it finds on this machine, and what it makes of things that are broken."""
+"""`tunix-rt doctor` on a working machine and on broken ones."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from tunix_rt.engines.select import has_nvidia_gpu, probe
 from tunix_rt.runs.store.workers import WorkerRepository
 from tunix_rt.system.doctor import diagnose, home_problems, hub_tokens, service_report
 
-_REPORT_MODULES = """
+REPORT_MODULES = """
 import json, sys
 from tunix_rt.cli.main import app
 app(["doctor", "--json"], standalone_mode=False)
@@ -26,9 +26,9 @@ sys.stderr.write(json.dumps(sorted({"jax", "torch", "transformers", "optax"} & s
 
 
 @pytest.fixture
-def fakes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A directory whose modules children find before the installed ones, as broken installations would be."""
-    directory = tmp_path / "fakes"
+def fake_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory whose modules shadow the installed ones in subprocesses, to fake broken installations."""
+    directory = tmp_path / "fake_modules"
     directory.mkdir()
     monkeypatch.syspath_prepend(str(directory))
     search_path = [str(directory), *filter(None, [environment().get("PYTHONPATH")])]
@@ -36,9 +36,9 @@ def fakes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return directory
 
 
-def test_doctor_finds_both_engines_and_the_store_and_loads_neither(tmp_path: Path) -> None:
+def test_doctor_reports_without_loading_engines(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", _REPORT_MODULES],
+        [sys.executable, "-c", REPORT_MODULES],
         env=environment(Settings(home=tmp_path / "home"), OMP_NUM_THREADS="1"),
         capture_output=True,
         text=True,
@@ -56,9 +56,11 @@ def test_doctor_finds_both_engines_and_the_store_and_loads_neither(tmp_path: Pat
     assert diagnosis["problems"] == []
 
 
-def test_broken_engines_are_named_and_the_exit_code_says_so(tmp_path: Path, fakes: Path) -> None:
-    (fakes / "jax.py").write_text("raise SystemError('this jaxlib is of another version')")
-    (fakes / "torch.py").write_text("raise ImportError('libcudart.so.13: cannot open shared object file')")
+def test_broken_engines_exit_1(tmp_path: Path, fake_modules: Path) -> None:
+    (fake_modules / "jax.py").write_text("raise SystemError('this jaxlib is of another version')")
+    (fake_modules / "torch.py").write_text(
+        "raise ImportError('libcudart.so.13: cannot open shared object file')"
+    )
     done = run_program("doctor", settings=Settings(home=tmp_path / "home"), COLUMNS="200")
     assert done.returncode == 1
     assert "broken: The jax engine on the CPU exited with code 1" in done.stdout
@@ -67,31 +69,31 @@ def test_broken_engines_are_named_and_the_exit_code_says_so(tmp_path: Path, fake
     assert "next:   Check the driver" in done.stdout
 
 
-def test_an_engine_that_hangs_is_given_up(fakes: Path) -> None:
-    (fakes / "torch.py").write_text("import time\ntime.sleep(600)")
+def test_hanging_engine_times_out(fake_modules: Path) -> None:
+    (fake_modules / "torch.py").write_text("import time\ntime.sleep(600)")
     answer = probe("torch", "cpu", timeout_s=1.5)
     assert answer.problem is not None
     assert answer.problem.detail == "The torch engine on the CPU did not answer within 2 s."
 
 
 @pytest.mark.skipif(has_nvidia_gpu(), reason="this machine has an NVIDIA GPU")
-def test_a_refused_device_is_a_problem_with_a_next_step() -> None:
+def test_missing_gpu_gives_next_step() -> None:
     answer = probe("torch", "gpu")
     assert answer.device is None
     assert answer.problem is not None
     assert "--device cpu" in answer.problem.next_step
 
 
-def test_a_home_that_cannot_be_made_is_a_problem(tmp_path: Path, fakes: Path) -> None:
-    (fakes / "jax.py").write_text("raise ImportError")
-    (fakes / "torch.py").write_text("raise ImportError")
+def test_uncreatable_home_is_a_problem(tmp_path: Path, fake_modules: Path) -> None:
+    (fake_modules / "jax.py").write_text("raise ImportError")
+    (fake_modules / "torch.py").write_text("raise ImportError")
     (tmp_path / "file").touch()
     diagnosis = diagnose(Settings(home=tmp_path / "file" / "home"))
     assert "creating the home directory" in diagnosis.problems[0].detail.lower()
     assert diagnosis.database is None
 
 
-def test_flags_of_parity_without_parity_are_refused(tmp_path: Path) -> None:
+def test_parity_flags_require_parity(tmp_path: Path) -> None:
     done = run_here("doctor", "--steps", "3", settings=Settings(home=tmp_path))
     assert done.returncode == 2
     assert "Add --parity RECIPE" in done.stderr
@@ -113,7 +115,7 @@ def test_doctor_counts_runs_and_workers(store: Home) -> None:
     assert problems == ()
 
 
-def test_doctor_misses_workers_that_runs_need(store: Home) -> None:
+def test_doctor_reports_missing_workers(store: Home) -> None:
     claimed(store, "orphan", worker_id="worker-a")
     queued(store, "waiting")
     WorkerRepository(store.database).register(
@@ -126,20 +128,20 @@ def test_doctor_misses_workers_that_runs_need(store: Home) -> None:
     assert "tunix-rt worker" in orphaned.next_step
 
 
-def test_a_disk_that_is_nearly_full_is_a_problem(tmp_path: Path) -> None:
+def test_low_disk_space_is_a_problem(tmp_path: Path) -> None:
     assert list(home_problems(Settings(home=tmp_path), 2**31)) == []
     (problem,) = home_problems(Settings(home=tmp_path), 2**20)
     assert "Only 1 MiB are free" in problem.detail
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_directory_that_is_somebody_elses_is_a_problem(tmp_path: Path) -> None:
+def test_unwritable_directory_is_a_problem(tmp_path: Path) -> None:
     (tmp_path / "jobs").mkdir(mode=0o500)
     (problem,) = home_problems(Settings(home=tmp_path), 2**31)
     assert str(tmp_path / "jobs") in problem.detail
 
 
-def test_doctor_knows_where_keys_are_and_shows_none(tmp_path: Path) -> None:
+def test_hub_tokens_are_located_not_shown(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("hf_secret")
     found = hub_tokens({"HF_HOME": str(tmp_path), "KAGGLE_KEY": "secret-of-kaggle", "OPENAI_API_KEY": ""})
     assert [(token.hub, token.found_in) for token in found][:2] == [

@@ -1,4 +1,4 @@
-"""`tunix-rt tokens`, and the server that wants one."""
+"""`tunix-rt tokens`, and the token that a public server requires."""
 
 import json
 import shutil
@@ -13,7 +13,7 @@ from tunix_rt.cli.main import app
 
 @pytest.fixture(autouse=True)
 def _store(tmp_path: Path, sqlite_template: Path) -> None:
-    """Every command runs on the store of this test; the repository is tested on both databases."""
+    """Run every command on a SQLite store; the repository is tested on both databases."""
     (tmp_path / "home").mkdir()
     shutil.copy(sqlite_template, tmp_path / "home" / "tunix_rt.db")
 
@@ -28,35 +28,35 @@ def run(*arguments: str | Path) -> str:
     return result.stdout
 
 
-def test_a_token_is_shown_once_and_listed_without_itself() -> None:
+def test_token_is_shown_only_once() -> None:
     token = run("create", "laptop", "--scope", "write", "--days", "30").strip()
     assert token.startswith("trt_")
-    (known,) = json.loads(run("list", "--json"))["data"]
-    assert (known["name"], known["scope"], known["standing"]) == ("laptop", "write", "valid")
-    assert token.split("_")[1] == known["token_id"]
-    assert known["expires_at"] > known["created_at"]
+    (listed,) = json.loads(run("list", "--json"))["data"]
+    assert (listed["name"], listed["scope"], listed["standing"]) == ("laptop", "write", "valid")
+    assert token.split("_")[1] == listed["token_id"]
+    assert listed["expires_at"] > listed["created_at"]
     assert token.split("_", 2)[2] not in run("list") + run("list", "--json")
 
 
-def test_a_token_is_revoked_by_its_id() -> None:
-    made = json.loads(run("create", "laptop", "--json"))
-    assert made["token"].startswith(f"trt_{made['token_id']}_")
-    assert "Revoked the token" in run("revoke", made["token_id"])
+def test_token_is_revoked_by_id() -> None:
+    created = json.loads(run("create", "laptop", "--json"))
+    assert created["token"].startswith(f"trt_{created['token_id']}_")
+    assert "Revoked the token" in run("revoke", created["token_id"])
     assert json.loads(run("list", "--json"))["data"][0]["standing"] == "revoked"
     assert isinstance(invoke("tokens", "revoke", "unknown").exception, NotFoundError)
 
 
-def test_no_tokens_is_a_next_step() -> None:
+def test_empty_list_suggests_create() -> None:
     assert "tunix-rt tokens create" in run("list")
 
 
 @pytest.mark.parametrize("name", ["", "x" * 65])
-def test_a_token_without_a_proper_name_is_refused(name: str) -> None:
+def test_invalid_token_name_is_refused(name: str) -> None:
     assert isinstance(invoke("tokens", "create", name).exception, InvalidInputError)
 
 
 @pytest.mark.parametrize("content", ["", "short", "with blanks " * 5, "\u00e4" * 40])
-def test_a_file_whose_content_could_be_guessed_holds_no_token(tmp_path: Path, content: str) -> None:
+def test_weak_token_file_is_refused(tmp_path: Path, content: str) -> None:
     file = tmp_path / "token.txt"
     file.write_text(content)
     refused = invoke("tokens", "create", "box", "--from-file", file)
@@ -66,7 +66,7 @@ def test_a_file_whose_content_could_be_guessed_holds_no_token(tmp_path: Path, co
     assert isinstance(missing.exception, InvalidInputError)
 
 
-def test_a_token_from_a_file_is_accepted_once_and_again(tmp_path: Path) -> None:
+def test_token_from_file_is_idempotent(tmp_path: Path) -> None:
     file = tmp_path / "token.txt"
     file.write_text("0123456789-" * 4 + "\n")
     create = ("create", "box", "--scope", "write", "--from-file", file)
@@ -78,10 +78,10 @@ def test_a_token_from_a_file_is_accepted_once_and_again(tmp_path: Path) -> None:
     assert isinstance(invoke("tokens", *create).exception, ConflictError)
 
 
-def test_a_public_server_needs_a_valid_token() -> None:
+def test_public_server_requires_a_token() -> None:
     refused = invoke("up", "--host", "0.0.0.0").exception
     assert isinstance(refused, InvalidInputError)
     assert "tunix-rt tokens create" in refused.next_step
-    made = json.loads(run("create", "laptop", "--json"))
-    run("revoke", made["token_id"])
+    created = json.loads(run("create", "laptop", "--json"))
+    run("revoke", created["token_id"])
     assert isinstance(invoke("up", "--host", "box.example").exception, InvalidInputError)

@@ -1,4 +1,4 @@
-"""The demo: from shipped traces to a trained model."""
+"""The demo, from the shipped traces to a trained model."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from tunix_rt.base.settings import Settings
 from tunix_rt.system.demo import Stage, build_demo_dataset
 
 
-def test_the_demo_builds_a_checked_dataset_and_builds_it_once(store: Home) -> None:
+def test_demo_dataset_is_built_once(store: Home) -> None:
     stages: list[Stage] = []
     first = build_demo_dataset(store, on_stage=stages.append)
     assert first.passed
@@ -24,13 +24,13 @@ def test_the_demo_builds_a_checked_dataset_and_builds_it_once(store: Home) -> No
     assert (again.imported.num_imported, again.dataset.status) == (0, "unchanged")
 
 
-def test_every_demo_tests_its_model_in_a_new_run(tmp_path: Path) -> None:
+def test_each_demo_evaluates_a_new_run(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path / "home")
     first = run_program("demo", "--smoke-steps", "1", settings=settings)
     assert first.returncode == 0, first.stderr
     assert "Demo passed" in first.stdout
     assert "fits" in first.stdout.lower()
-    _has_next_steps_that_run(first.stdout)
+    _assert_next_steps_run(first.stdout)
     again = run_program("demo", "--smoke-steps", "1", "--json", settings=settings)
     result = json.loads(again.stdout.splitlines()[-1])
     assert (again.returncode, result["passed"], result["run"]["status"]) == (0, True, "succeeded")
@@ -38,11 +38,11 @@ def test_every_demo_tests_its_model_in_a_new_run(tmp_path: Path) -> None:
     runs = sorted(settings.runs_dir.iterdir())
     assert len(runs) == 2
     assert all((run / "model" / "model.safetensors").is_file() for run in runs)
-    _has_an_honest_result(result, Path(result["run_dir"]))
+    _assert_result_matches_records(result, Path(result["run_dir"]))
 
 
-def _has_next_steps_that_run(printed: str) -> None:
-    """Copied as they stand into a shell that knows nothing of the demo."""
+def _assert_next_steps_run(printed: str) -> None:
+    """Run the printed commands verbatim in a shell without the demo's environment."""
     lines = printed.split("Inspect the result:\n")[1].split("Next,")[0].splitlines()
     show, compare, chat, up = (line.strip() for line in lines)
     environ = {"PATH": os.environ["PATH"]}
@@ -52,8 +52,8 @@ def _has_next_steps_that_run(printed: str) -> None:
     assert up.split("#")[0].endswith(" up  ")
 
 
-def _has_an_honest_result(result: dict[str, Any], run_dir: Path) -> None:
-    """One step teaches nothing, and the record says so: of 200 items, in the run directory."""
+def _assert_result_matches_records(result: dict[str, Any], run_dir: Path) -> None:
+    """Check that the result agrees with the records of the run, and that one step taught nothing."""
     low, high = result["interval"]
     assert result["before"] == 0
     assert low <= result["after"] <= high <= 0.1

@@ -1,4 +1,4 @@
-"""The demo project of a server: started once, told step by step, and gone with the server."""
+"""The demo of a server: it starts once, reports its stages and stops with the server."""
 
 import json
 import sys
@@ -18,74 +18,76 @@ from tunix_rt.system.demo import DemoProject, DemoState
 
 DEADLINE_S = 60
 RESULT = {"passed": True, "before": 0.0, "after": 0.99, "interval": [0.96, 1.0], "num_items": 200}
-ENDS_WELL = f"import sys; print('7/10 planning', file=sys.stderr); print({json.dumps(RESULT)!r})"
-FAILS = "import sys; sys.exit('Error: JAX is not installed.')"
-LASTS = "import sys, time; print('9/10 training; Ctrl-C stops', file=sys.stderr, flush=True); time.sleep(600)"
+SUCCEEDING_SCRIPT = f"import sys; print('7/10 planning', file=sys.stderr); print({json.dumps(RESULT)!r})"
+FAILING_SCRIPT = "import sys; sys.exit('Error: JAX is not installed.')"
+LONG_SCRIPT = (
+    "import sys, time; print('9/10 training; Ctrl-C stops', file=sys.stderr, flush=True); time.sleep(600)"
+)
 
 
 @pytest.fixture
-def plain(tmp_path: Path) -> Settings:
-    """Settings of a home without a database: the demo's own state needs none."""
+def home_settings(tmp_path: Path) -> Settings:
+    """Settings for a home without a database, which the demo's state does not need."""
     return Settings(home=tmp_path)
 
 
-def project(settings: Settings, script: str) -> DemoProject:
+def make_demo(settings: Settings, script: str) -> DemoProject:
     return DemoProject(settings, (sys.executable, "-c", script))
 
 
-def awaited(demo: DemoProject, condition: str) -> DemoState:
+def wait_for(demo: DemoProject, text: str) -> DemoState:
     deadline = time.monotonic() + DEADLINE_S
-    while condition not in (state := demo.state()).model_dump_json():
+    while text not in (state := demo.state()).model_dump_json():
         assert time.monotonic() < deadline, state
         time.sleep(0.05)
     return state
 
 
 @pytest.fixture
-def lasting(plain: Settings) -> Iterator[DemoProject]:
-    demo = project(plain, LASTS)
+def long_demo(home_settings: Settings) -> Iterator[DemoProject]:
+    demo = make_demo(home_settings, LONG_SCRIPT)
     yield demo
     demo.close()
 
 
-def test_a_home_without_a_demo_says_so(plain: Settings) -> None:
-    assert DemoProject(plain).state() == DemoState(status="none")
+def test_state_is_none_before_start(home_settings: Settings) -> None:
+    assert DemoProject(home_settings).state() == DemoState(status="none")
 
 
-def test_a_finished_demo_survives_a_server_restart(plain: Settings) -> None:
-    demo = project(plain, ENDS_WELL)
+def test_finished_demo_survives_restart(home_settings: Settings) -> None:
+    demo = make_demo(home_settings, SUCCEEDING_SCRIPT)
     demo.start()
-    state = awaited(demo, "succeeded")
+    state = wait_for(demo, "succeeded")
     assert state.figures is not None
     assert (state.figures.after, state.figures.low, state.figures.num_items) == (0.99, 0.96, 200)
-    assert DemoProject(plain).state() == state
+    assert DemoProject(home_settings).state() == state
     demo.close()
 
 
-def test_a_failed_demo_says_why(plain: Settings) -> None:
-    demo = project(plain, FAILS)
+def test_failed_demo_reports_reason(home_settings: Settings) -> None:
+    demo = make_demo(home_settings, FAILING_SCRIPT)
     demo.start()
-    assert awaited(demo, "failed").failure == "Error: JAX is not installed."
+    assert wait_for(demo, "failed").failure == "Error: JAX is not installed."
     demo.close()
 
 
-def test_a_running_demo_reports_its_stage_and_starts_once(lasting: DemoProject) -> None:
-    assert lasting.start().status == "running"
-    assert awaited(lasting, "9/10").stage == "9/10 training"
+def test_running_demo_reports_its_stage(long_demo: DemoProject) -> None:
+    assert long_demo.start().status == "running"
+    assert wait_for(long_demo, "9/10").stage == "9/10 training"
     with pytest.raises(ConflictError):
-        lasting.start()
+        long_demo.start()
 
 
-def test_it_ends_with_the_server(lasting: DemoProject) -> None:
-    lasting.start()
-    lasting.close()
-    assert lasting.state().status == "failed"
+def test_demo_stops_with_the_server(long_demo: DemoProject) -> None:
+    long_demo.start()
+    long_demo.close()
+    assert long_demo.state().status == "failed"
 
 
 @pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
-def test_the_demo_is_made_over_http(store: Home) -> None:
+def test_demo_starts_over_http(store: Home) -> None:
     app = make_app(store)
-    app.state.demo = project(store.settings, LASTS)
+    app.state.demo = make_demo(store.settings, LONG_SCRIPT)
     with TestClient(app) as http:
         assert http.get("/api/demo").json() == {"status": "none"}
         assert http.post("/api/demo").status_code == 202

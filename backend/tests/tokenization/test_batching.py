@@ -1,4 +1,4 @@
-"""Rows and batches: what a model is given, the same bytes for the same seed."""
+"""Rows and batches are laid out correctly and depend only on the seed."""
 
 from collections import Counter
 from dataclasses import replace
@@ -23,8 +23,8 @@ from tunix_rt.traces.types import trace_from_text_steps
 PAD, Q, A, B = 0, 7, 8, 9
 
 
-def an_example(prompt: list[int], completion: list[int]) -> EncodedExample:
-    """A complete example: the completion is all answer."""
+def make_example(prompt: list[int], completion: list[int]) -> EncodedExample:
+    """Build an example whose completion consists of the answer."""
     num_prompt, num_answer = len(prompt), len(completion)
     return EncodedExample(
         text="",
@@ -36,17 +36,17 @@ def an_example(prompt: list[int], completion: list[int]) -> EncodedExample:
     )
 
 
-def examples_of_lengths(*lengths: int) -> list[EncodedExample]:
-    return [an_example([Q], [10 + position] * (length - 1)) for position, length in enumerate(lengths)]
+def make_examples(*lengths: int) -> list[EncodedExample]:
+    return [make_example([Q], [10 + position] * (length - 1)) for position, length in enumerate(lengths)]
 
 
-def batches(examples: list[EncodedExample], **chosen: object) -> Batches:
+def make_batches(examples: list[EncodedExample], **options: object) -> Batches:
     defaults = {"row_length": 10, "rows_per_batch": 1}
-    return Batches(examples, BatchSettings(**(defaults | chosen)), pad_id=PAD)  # type: ignore[arg-type]
+    return Batches(examples, BatchSettings(**(defaults | options)), pad_id=PAD)  # type: ignore[arg-type]
 
 
-def test_a_packed_row_is_laid_out_as_drawn() -> None:
-    batch = batches([an_example([Q, Q], [A, A, A]), an_example([Q], [B, B, B])]).batch(0)
+def test_packed_row_layout() -> None:
+    batch = make_batches([make_example([Q, Q], [A, A, A]), make_example([Q], [B, B, B])]).batch(0)
     assert batch.tokens.tolist() == [[Q, Q, A, A, A, Q, B, B, B, PAD]]
     assert batch.segment_ids.tolist() == [[1, 1, 1, 1, 1, 2, 2, 2, 2, 0]]
     assert batch.positions.tolist() == [[0, 1, 2, 3, 4, 0, 1, 2, 3, 0]]
@@ -56,55 +56,56 @@ def test_a_packed_row_is_laid_out_as_drawn() -> None:
     assert batch.num_trained_tokens == 6
 
 
-def test_an_unpacked_row_holds_one_example() -> None:
-    made = batches(examples_of_lengths(4, 3), packed=False)
+def test_unpacked_row_holds_one_example() -> None:
+    made = make_batches(make_examples(4, 3), packed=False)
     assert made.num_batches_per_epoch == 2
     assert sorted(made.batch(i).examples for i in range(2)) == [((0,),), ((1,),)]
 
 
-def test_the_end_of_turn_is_trained_although_padding_has_the_same_id() -> None:
+def test_pad_token_in_completion_is_trained() -> None:
     batch = Batches(
-        [an_example([Q], [A, PAD])], BatchSettings(row_length=5, rows_per_batch=1), pad_id=PAD
+        [make_example([Q], [A, PAD])], BatchSettings(row_length=5, rows_per_batch=1), pad_id=PAD
     ).batch(0)
     assert batch.targets.tolist() == [[A, PAD, PAD, PAD, PAD]]
     assert batch.loss_mask.tolist() == [[1, 1, 0, 0, 0]]
 
 
-def test_every_example_comes_once_an_epoch() -> None:
-    made = batches(examples_of_lengths(*[3, 4, 5, 6, 7, 8] * 5), rows_per_batch=4)
+def test_epoch_visits_every_example_once() -> None:
+    made = make_batches(make_examples(*[3, 4, 5, 6, 7, 8] * 5), rows_per_batch=4)
     for epoch in range(3):
         first = epoch * made.num_batches_per_epoch
         seen = [made.batch(first + i).examples for i in range(made.num_batches_per_epoch)]
         assert Counter(e for batch in seen for row in batch for e in row) == Counter(range(30))
 
 
-def test_epochs_differ_and_seeds_differ() -> None:
-    examples = examples_of_lengths(*[3, 4, 5, 6, 7, 8] * 5)
-    made, other = batches(examples), batches(examples, seed=1)
+def test_order_varies_by_epoch_and_seed() -> None:
+    examples = make_examples(*[3, 4, 5, 6, 7, 8] * 5)
+    made, other = make_batches(examples), make_batches(examples, seed=1)
     per_epoch = made.num_batches_per_epoch
     first = [made.batch(i).examples for i in range(per_epoch)]
     assert first != [made.batch(per_epoch + i).examples for i in range(per_epoch)]
     assert first != [other.batch(i).examples for i in range(per_epoch)]
 
 
-def test_a_resumed_run_gets_the_same_bytes_in_any_order() -> None:
-    examples = examples_of_lengths(*[3, 4, 5, 6, 7, 8] * 5)
-    unbroken = [batches(examples, rows_per_batch=2).batch(i) for i in range(20)]
-    resumed = batches(examples, rows_per_batch=2)
+def test_batch_depends_only_on_index() -> None:
+    """A resumed run reads the same bytes as an uninterrupted run."""
+    examples = make_examples(*[3, 4, 5, 6, 7, 8] * 5)
+    uninterrupted = [make_batches(examples, rows_per_batch=2).batch(i) for i in range(20)]
+    resumed = make_batches(examples, rows_per_batch=2)
     for index in (19, 3, 11):
         for name in ("tokens", "targets", "loss_mask", "segment_ids", "positions"):
-            expected, found = getattr(unbroken[index], name), getattr(resumed.batch(index), name)
+            expected, found = getattr(uninterrupted[index], name), getattr(resumed.batch(index), name)
             assert expected.tobytes() == found.tobytes()
             assert expected.dtype == found.dtype
 
 
-def test_the_order_of_a_seed_never_changes() -> None:
+def test_seed_order_is_stable() -> None:
     plan = plan_rows([5] * 8, row_length=5, packed=True, seed=3)
     assert [row[0] for row in plan.epoch(0)] == [2, 1, 6, 4, 7, 5, 3, 0]
 
 
-def test_the_last_batch_is_completed_with_padding_rows() -> None:
-    made = batches(examples_of_lengths(9, 9, 9), rows_per_batch=2)
+def test_last_batch_gets_padding_rows() -> None:
+    made = make_batches(make_examples(9, 9, 9), rows_per_batch=2)
     last = made.batch(1)
     assert made.num_batches_per_epoch == 2
     assert last.segment_ids[1].tolist() == [0] * 10
@@ -112,14 +113,14 @@ def test_the_last_batch_is_completed_with_padding_rows() -> None:
     assert made.fill_ratio == pytest.approx(27 / 40)
 
 
-def test_first_fit_decreasing_fills_the_first_row_with_room() -> None:
+def test_first_fit_uses_first_free_row() -> None:
     assert first_fit_decreasing([5, 4, 3, 2], 8) == [[0, 2], [1, 3]]
     assert first_fit_decreasing([], 8) == []
 
 
 @settings(deadline=None)
 @given(st.lists(st.integers(1, 64), min_size=1, max_size=80))
-def test_packing_equals_the_textbook_algorithm(lengths: list[int]) -> None:
+def test_first_fit_matches_reference(lengths: list[int]) -> None:
     descending = sorted(lengths, reverse=True)
     rows: list[list[int]] = []
     for position, length in enumerate(descending):
@@ -132,56 +133,56 @@ def test_packing_equals_the_textbook_algorithm(lengths: list[int]) -> None:
     assert first_fit_decreasing(descending, 64) == rows
 
 
-def test_a_long_example_is_an_error_that_says_how_long_rows_must_be() -> None:
+def test_overlong_example_reports_required_length() -> None:
     with pytest.raises(DataError, match=r"1 of 2 examples.*10; the longest has 12.*12 or more.*drop"):
-        batches(examples_of_lengths(4, 12))
+        make_batches(make_examples(4, 12))
 
 
-def test_dropping_long_examples_is_counted_and_keeps_positions() -> None:
-    made = batches(examples_of_lengths(12, 4), overlong="drop")
+def test_dropped_examples_keep_positions() -> None:
+    made = make_batches(make_examples(12, 4), overlong="drop")
     assert (made.num_examples, made.num_dropped) == (1, 1)
     assert made.batch(0).examples == ((1,),)
     assert made.batch(0).tokens[0, 1] == 11
 
 
-def test_dropping_everything_is_an_error() -> None:
+def test_dropping_everything_is_rejected() -> None:
     with pytest.raises(DataError, match="2 of 2"):
-        batches(examples_of_lengths(12, 13), overlong="drop")
+        make_batches(make_examples(12, 13), overlong="drop")
 
 
-def test_no_examples_is_an_error() -> None:
+def test_empty_dataset_is_rejected() -> None:
     with pytest.raises(DataError, match="no examples"):
-        batches([])
+        make_batches([])
 
 
 @pytest.mark.parametrize("shape", [{"row_length": 1}, {"rows_per_batch": 0}])
-def test_impossible_shapes_are_refused(shape: dict[str, int]) -> None:
+def test_invalid_shapes_are_rejected(shape: dict[str, int]) -> None:
     with pytest.raises(InvalidInputError):
-        batches(examples_of_lengths(4), **shape)
+        make_batches(make_examples(4), **shape)
 
 
-def test_a_dataset_whose_answers_carry_no_loss_cannot_be_trained() -> None:
-    questions_only = [replace(e, loss_mask=1 - e.loss_mask) for e in examples_of_lengths(4, 5)]
+def test_answers_without_loss_are_rejected() -> None:
+    questions_only = [replace(e, loss_mask=1 - e.loss_mask) for e in make_examples(4, 5)]
     with pytest.raises(DataError, match="carries no loss"):
-        batches(questions_only)
+        make_batches(questions_only)
 
 
-def test_one_untrained_answer_among_many_is_refused() -> None:
-    examples = examples_of_lengths(4, 5, 6)
+def test_partly_trained_answer_is_rejected() -> None:
+    examples = make_examples(4, 5, 6)
     examples[1] = replace(examples[1], loss_mask=np.array([0, 1, 1, 1, 0], dtype=np.uint8))
     with pytest.raises(DataError, match="Example 1"):
-        batches(examples)
+        make_batches(examples)
 
 
-def test_an_example_whose_answer_cannot_be_found_is_refused() -> None:
-    [example] = examples_of_lengths(4)
+def test_example_without_answer_is_rejected() -> None:
+    [example] = make_examples(4)
     with pytest.raises(DataError, match="carries no loss"):
         list(require_trained_answers([replace(example, parts=np.ones(4, dtype=np.uint8))]))
 
 
-def test_an_example_that_begins_with_a_trained_token_is_refused() -> None:
+def test_example_without_prompt_is_rejected() -> None:
     with pytest.raises(DataError, match="no prompt token"):
-        batches([an_example([], [A, A])])
+        make_batches([make_example([], [A, A])])
 
 
 @pytest.mark.parametrize(
@@ -191,16 +192,16 @@ def test_an_example_that_begins_with_a_trained_token_is_refused() -> None:
         "{% for m in messages %}{{ m.content | upper }}<eos>{% endfor %}",
     ],
 )
-def test_a_template_that_breaks_generation_cannot_be_trained(template: str) -> None:
+def test_broken_template_is_rejected(template: str) -> None:
     encoded = an_encoder(template).encode([trace_from_text_steps("q", ["work"], "five")])
     with pytest.raises(DataError, match="template-"):
-        batches(list(encoded), row_length=500)
+        make_batches(list(encoded), row_length=500)
 
 
-def test_packed_rows_of_real_traces_hold_what_encoding_gave() -> None:
+def test_packed_rows_preserve_encoded_examples() -> None:
     traces = [trace_from_text_steps(f"q{i}", ["work"] * (i % 4 + 1), str(i)) for i in range(40)]
     examples = list(an_encoder().encode(traces))
-    made = batches(examples, row_length=300, rows_per_batch=2)
+    made = make_batches(examples, row_length=300, rows_per_batch=2)
     trained = 0
     for index in range(made.num_batches_per_epoch):
         batch = made.batch(index)

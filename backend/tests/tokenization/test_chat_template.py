@@ -1,4 +1,4 @@
-"""Chat templates run as the published ones expect, and cannot do more than write text."""
+"""Chat templates support the published dialect and run in a sandbox."""
 
 from pathlib import Path
 
@@ -15,43 +15,43 @@ from tunix_rt.tokenization.chat_template import (
 from tunix_rt.traces.completion import chat_messages
 
 
-def rendered(source: str, *, add_generation_prompt: bool = False) -> str:
+def render(source: str, *, add_generation_prompt: bool = False) -> str:
     template = ChatTemplate("test", source, {"eos_token": "<eos>"})
     return template.render(chat_messages("q", "a"), add_generation_prompt=add_generation_prompt)
 
 
-def test_the_built_in_templates_are_the_documented_ones() -> None:
+def test_builtin_templates_are_documented() -> None:
     documented = Path(__file__).parents[3] / "docs" / "templates.md"
     text = documented.read_text(encoding="utf-8")
     assert [name for name in builtin_template_names() if f"`{name}`" not in text] == []
 
 
 @pytest.mark.parametrize("name", builtin_template_names())
-def test_every_built_in_prompt_is_the_beginning_of_its_conversation(name: str) -> None:
+def test_builtin_prompt_is_conversation_prefix(name: str) -> None:
     template = choose_template(a_tokenizer(), name)
     prompt = template.render(chat_messages("q"), add_generation_prompt=True)
     whole = template.render(chat_messages("q", "a"), add_generation_prompt=False)
     assert whole.startswith(prompt + "a")
 
 
-def test_generation_blocks_write_their_body() -> None:
-    assert rendered("x{% generation %}{{ messages[1]['content'] }}{% endgeneration %}y") == "xay"
+def test_generation_blocks_render_their_body() -> None:
+    assert render("x{% generation %}{{ messages[1]['content'] }}{% endgeneration %}y") == "xay"
 
 
-def test_json_is_written_for_models_not_for_html() -> None:
-    assert rendered("{{ {'a': '<ü>'} | tojson }}") == '{"a": "<ü>"}'
+def test_tojson_does_not_escape_html() -> None:
+    assert render("{{ {'a': '<ü>'} | tojson }}") == '{"a": "<ü>"}'
 
 
-def test_a_missing_token_is_undefined_as_templates_expect() -> None:
-    assert rendered("{% if bos_token is defined %}yes{% else %}no{% endif %}{{ eos_token }}") == "no<eos>"
+def test_missing_token_is_undefined() -> None:
+    assert render("{% if bos_token is defined %}yes{% else %}no{% endif %}{{ eos_token }}") == "no<eos>"
 
 
-def test_the_date_does_not_change_from_day_to_day() -> None:
-    assert rendered("{{ strftime_now('%d %b %Y') }}") == "26 Jul 2024"
+def test_strftime_now_is_constant() -> None:
+    assert render("{{ strftime_now('%d %b %Y') }}") == "26 Jul 2024"
 
 
 def test_loop_controls_work() -> None:
-    assert rendered("{% for m in messages %}{{ m.role }}{% break %}{% endfor %}") == "user"
+    assert render("{% for m in messages %}{{ m.role }}{% break %}{% endfor %}") == "user"
 
 
 @pytest.mark.parametrize(
@@ -63,26 +63,26 @@ def test_loop_controls_work() -> None:
         "{{ 1 / 0 }}",
     ],
 )
-def test_a_template_that_fails_is_a_data_error(source: str) -> None:
+def test_failing_template_is_data_error(source: str) -> None:
     with pytest.raises(DataError, match="template 'test' fails"):
-        rendered(source)
+        render(source)
 
 
 @pytest.mark.parametrize(
     "source",
     ["{{ messages.append(1) }}", "{{ ''.__class__.__mro__ }}", "{{ range(10000000) | list | length }}"],
 )
-def test_a_template_cannot_leave_its_sandbox(source: str) -> None:
+def test_template_cannot_escape_sandbox(source: str) -> None:
     with pytest.raises(DataError):
-        rendered(source)
+        render(source)
 
 
-def test_invalid_jinja_names_the_line() -> None:
+def test_invalid_jinja_names_line() -> None:
     with pytest.raises(InvalidInputError, match="line 2"):
-        rendered("fine\n{% if %}")
+        render("fine\n{% if %}")
 
 
-def test_a_template_file_is_read_and_hashed(tmp_path: Path) -> None:
+def test_template_file_is_read_and_hashed(tmp_path: Path) -> None:
     path = tmp_path / "mine.jinja"
     path.write_text("{{ messages[0]['content'] }}", encoding="utf-8")
     template = template_from_file(a_tokenizer(), path)
@@ -90,11 +90,11 @@ def test_a_template_file_is_read_and_hashed(tmp_path: Path) -> None:
     assert len(template.sha256) == 64
 
 
-def test_an_unreadable_template_file_is_an_input_error(tmp_path: Path) -> None:
+def test_missing_template_file_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="cannot be read"):
         template_from_file(a_tokenizer(), tmp_path / "absent.jinja")
 
 
-def test_an_unknown_template_lists_the_known_ones() -> None:
+def test_unknown_template_lists_known_ones() -> None:
     with pytest.raises(NotFoundError, match="chatml, gemma, tunix-rt"):
         choose_template(a_tokenizer(), "llama9")

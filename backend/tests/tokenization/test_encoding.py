@@ -1,4 +1,4 @@
-"""Which tokens are trained, and to which part each belongs."""
+"""Which tokens are trained, and which part each token belongs to."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ NO_GENERATION_PROMPT = """\
 {% for m in messages %}<start_of_turn>{{ m.role }}
 {{ m.content }}<end_of_turn>
 {% endfor %}"""
-PROMPT_IS_NO_PREFIX = (
+PROMPT_IS_NOT_A_PREFIX = (
     "{{ messages | length }} {% for m in messages %}{{ m.content }}<end_of_turn>{% endfor %}"
 )
 NO_END_OF_TURN = """\
@@ -36,35 +36,37 @@ EMPTY_THOUGHT = """\
 UPPER_CASE = "{% for m in messages %}{{ m.content | upper }}<eos>{% endfor %}"
 
 
-def encoded(trace: Trace, encoder: TraceEncoder | None = None) -> EncodedExample:
+def encode(trace: Trace, encoder: TraceEncoder | None = None) -> EncodedExample:
     [example] = (encoder or an_encoder()).encode([trace])
     return example
 
 
-def texts(example: EncodedExample) -> list[str]:
+def token_texts(example: EncodedExample) -> list[str]:
     starts = [0, *example.ends.tolist()[:-1]]
     return [example.text[start:end] for start, end in zip(starts, example.ends.tolist(), strict=True)]
 
 
 def text_of(example: EncodedExample, *, trained: bool) -> str:
     kept = example.loss_mask == int(trained)
-    return "".join(text for text, keep in zip(texts(example), kept, strict=True) if keep)
+    return "".join(text for text, keep in zip(token_texts(example), kept, strict=True) if keep)
 
 
 def text_of_part(example: EncodedExample, part: str) -> str:
-    return "".join(t for t, code in zip(texts(example), example.parts, strict=True) if PARTS[code] == part)
+    return "".join(
+        t for t, code in zip(token_texts(example), example.parts, strict=True) if PARTS[code] == part
+    )
 
 
-def test_the_completion_is_trained_up_to_and_including_the_end_of_turn() -> None:
-    example = encoded(SIX_SEVENS)
+def test_only_completion_is_trained() -> None:
+    example = encode(SIX_SEVENS)
     assert text_of(example, trained=False) == (
         "<bos><start_of_turn>user\nWhat is 6 * 7?<end_of_turn>\n<start_of_turn>model\n"
     )
     assert text_of(example, trained=True) == render_completion(SIX_SEVENS).text + "<end_of_turn>"
 
 
-def test_every_token_knows_its_part() -> None:
-    example = encoded(SIX_SEVENS)
+def test_tokens_are_assigned_to_parts() -> None:
+    example = encode(SIX_SEVENS)
     assert text_of_part(example, "reasoning") == "six sevens\n6 * 7 = 42"
     assert text_of_part(example, "answer") == "42"
     assert text_of_part(example, "markup") == "<reasoning>\n\n</reasoning>\n<answer></answer>"
@@ -73,62 +75,62 @@ def test_every_token_knows_its_part() -> None:
 
 @pytest.mark.parametrize("template", ["gemma", "chatml", "tunix-rt"])
 @pytest.mark.parametrize("markup", MARKUP_STYLES)
-def test_every_template_and_markup_trains_the_answer_and_the_end(template: str, markup: MarkupStyle) -> None:
-    example = encoded(SIX_SEVENS, an_encoder(template, markup))
+def test_every_template_and_markup_trains_answer(template: str, markup: MarkupStyle) -> None:
+    example = encode(SIX_SEVENS, an_encoder(template, markup))
     assert example.problems == frozenset()
     assert PARTS[example.parts[-1]] == "end_of_turn"
     assert text_of(example, trained=True).startswith(render_completion(SIX_SEVENS, markup).text)
     assert example.loss_mask[example.parts == PARTS.index("answer")].all()
 
 
-def test_generation_is_given_the_ids_that_training_masks() -> None:
+def test_generation_prompt_equals_masked_tokens() -> None:
     encoder = an_encoder()
-    example = encoded(SIX_SEVENS, encoder)
+    example = encode(SIX_SEVENS, encoder)
     assert encoder.encode_prompt(SIX_SEVENS.prompt) == example.token_ids[example.loss_mask == 0].tolist()
 
 
-def test_a_template_that_ends_the_user_turn_needs_no_generation_prompt() -> None:
-    example = encoded(SIX_SEVENS, an_encoder(INST))
+def test_inst_template_needs_no_generation_prompt() -> None:
+    example = encode(SIX_SEVENS, an_encoder(INST))
     assert example.problems == frozenset()
     assert text_of(example, trained=True) == " " + render_completion(SIX_SEVENS).text + "<eos>"
 
 
-@pytest.mark.parametrize("template", [NO_GENERATION_PROMPT, PROMPT_IS_NO_PREFIX])
-def test_a_template_without_generation_prompt_is_a_problem(template: str) -> None:
-    assert "template-without-generation-prompt" in encoded(SIX_SEVENS, an_encoder(template)).problems
+@pytest.mark.parametrize("template", [NO_GENERATION_PROMPT, PROMPT_IS_NOT_A_PREFIX])
+def test_missing_generation_prompt_is_reported(template: str) -> None:
+    assert "template-without-generation-prompt" in encode(SIX_SEVENS, an_encoder(template)).problems
 
 
-def test_text_that_the_template_adds_before_the_completion_is_reported() -> None:
-    example = encoded(SIX_SEVENS, an_encoder(EMPTY_THOUGHT))
+def test_text_added_by_template_is_reported() -> None:
+    example = encode(SIX_SEVENS, an_encoder(EMPTY_THOUGHT))
     assert example.problems == {"template-adds-text"}
     assert text_of_part(example, "markup").startswith("<think></think><reasoning>")
 
 
-def test_a_template_that_changes_the_content_is_a_problem() -> None:
-    example = encoded(SIX_SEVENS, an_encoder(UPPER_CASE))
+def test_changed_content_is_reported() -> None:
+    example = encode(SIX_SEVENS, an_encoder(UPPER_CASE))
     assert "template-changes-content" in example.problems
     assert text_of_part(example, "answer") == ""
 
 
-def test_a_template_that_changes_only_the_prompt_is_a_problem() -> None:
+def test_changed_prompt_is_reported() -> None:
     template = (
         "{{ messages[0].content | upper }}:{% if messages[1:] %}{{ messages[1].content }}<eos>{% endif %}"
     )
-    assert encoded(SIX_SEVENS, an_encoder(template)).problems == {"template-changes-content"}
+    assert encode(SIX_SEVENS, an_encoder(template)).problems == {"template-changes-content"}
 
 
-def test_a_template_without_end_of_turn_trains_none() -> None:
-    example = encoded(SIX_SEVENS, an_encoder(NO_END_OF_TURN))
+def test_missing_end_of_turn_is_allowed() -> None:
+    example = encode(SIX_SEVENS, an_encoder(NO_END_OF_TURN))
     assert text_of_part(example, "end_of_turn") == ""
     assert text_of_part(example, "answer") == "42"
 
 
-def test_control_tokens_in_content_stay_letters() -> None:
+def test_control_tokens_in_content_stay_text() -> None:
     encoder = an_encoder()
     trace = trace_from_text_steps("Print <end_of_turn>!", ["It is <end_of_turn>", "<bos>"], "<eos>")
-    example = encoded(trace, encoder)
+    example = encode(trace, encoder)
     control = sorted(encoder.tokenizer.control_token_ids & set(example.token_ids.tolist()))
-    plain = encoded(SIX_SEVENS, encoder)
+    plain = encode(SIX_SEVENS, encoder)
     assert example.problems == {"special-token-in-content"}
     assert [int((example.token_ids == token).sum()) for token in control] == [
         int((plain.token_ids == token).sum()) for token in control
@@ -137,41 +139,41 @@ def test_control_tokens_in_content_stay_letters() -> None:
     assert text_of_part(example, "answer") == "<eos>"
 
 
-def test_markup_that_the_tokenizer_knows_as_control_tokens_is_kept_whole() -> None:
+def test_markup_control_tokens_stay_whole() -> None:
     tags = ["<reasoning>", "</reasoning>", "<answer>", "</answer>"]
     fast = FastTokenizer.from_str(trained_fast_tokenizer().to_str())
     fast.add_special_tokens(tags)
     tokenizer = Tokenizer("with tags", fast, NAMED_TOKENS, None)
-    example = encoded(SIX_SEVENS, TraceEncoder(tokenizer, choose_template(tokenizer, "gemma")))
+    example = encode(SIX_SEVENS, TraceEncoder(tokenizer, choose_template(tokenizer, "gemma")))
     assert example.problems == frozenset()
-    assert [text for text in texts(example) if text in tags] == tags
+    assert [text for text in token_texts(example) if text in tags] == tags
     assert text_of_part(example, "end_of_turn") == "<end_of_turn>"
 
 
-def test_generation_stops_at_the_token_that_is_trained_last() -> None:
+def test_end_of_turn_id_is_last_token() -> None:
     encoder = an_encoder()
     assert encoder.end_of_turn_id == encoder.tokenizer.token_id("<end_of_turn>")
-    assert encoder.end_of_turn_id == encoded(SIX_SEVENS, encoder).token_ids[-1]
+    assert encoder.end_of_turn_id == encode(SIX_SEVENS, encoder).token_ids[-1]
     assert an_encoder(NO_END_OF_TURN).end_of_turn_id is None
 
 
-def test_stand_in_characters_in_content_come_through() -> None:
+def test_placeholder_characters_are_preserved() -> None:
     trace = trace_from_text_steps("\ufdd00\ufdd1 <bos>", ["\ufdd01\ufdd1"], "\ufdd0")
-    example = encoded(trace)
+    example = encode(trace)
     assert text_of(example, trained=True) == render_completion(trace).text + "<end_of_turn>"
     assert "\ufdd00\ufdd1 <bos>" in text_of(example, trained=False)
 
 
-def test_a_character_split_over_tokens_is_shown_once_and_trained_whole() -> None:
-    example = encoded(trace_from_text_steps("q", ["sum"], "🧮"))
+def test_multi_token_character_is_trained_whole() -> None:
+    example = encode(trace_from_text_steps("q", ["sum"], "🧮"))
     is_answer = example.parts == PARTS.index("answer")
     assert is_answer.sum() == 4
     assert text_of_part(example, "answer") == "🧮"
 
 
-def test_markup_in_content_is_refused() -> None:
+def test_markup_in_content_is_rejected() -> None:
     with pytest.raises(DataError, match="reserves"):
-        encoded(trace_from_text_steps("q", ["</reasoning>"], "1"))
+        encode(trace_from_text_steps("q", ["</reasoning>"], "1"))
 
 
 content = st.text(
@@ -185,23 +187,21 @@ content = content.filter(lambda text: bool(text.strip()) and not reserved_markup
 @given(
     prompt=content, step=content, answer=content, template=st.sampled_from(["gemma", "chatml", "tunix-rt"])
 )
-def test_any_content_is_trained_whole_and_never_becomes_control(
-    prompt: str, step: str, answer: str, template: str
-) -> None:
+def test_any_content_is_trained_as_text(prompt: str, step: str, answer: str, template: str) -> None:
     encoder = an_encoder(template)
     trace = trace_from_text_steps(prompt, [step], answer)
-    example = encoded(trace, encoder)
-    assert "".join(texts(example)) == example.text
+    example = encode(trace, encoder)
+    assert "".join(token_texts(example)) == example.text
     assert render_completion(trace).text in text_of(example, trained=True)
     is_control = np.isin(example.token_ids, sorted(encoder.tokenizer.control_token_ids))
-    plain = encoded(SIX_SEVENS, encoder)
+    plain = encode(SIX_SEVENS, encoder)
     assert is_control.sum() == np.isin(plain.token_ids, sorted(encoder.tokenizer.control_token_ids)).sum()
     assert (np.diff(example.loss_mask.astype(int)) >= 0).all()
 
 
-def test_many_traces_encode_as_each_alone() -> None:
+def test_batch_encoding_equals_single_encoding() -> None:
     encoder = an_encoder()
     traces = [trace_from_text_steps(f"q{i}", ["s"] * (i % 3 + 1), str(i)) for i in range(1_005)]
     together = list(encoder.encode(traces))
     for position in (0, 999, 1_000, 1_004):
-        assert together[position].token_ids.tolist() == encoded(traces[position], encoder).token_ids.tolist()
+        assert together[position].token_ids.tolist() == encode(traces[position], encoder).token_ids.tolist()

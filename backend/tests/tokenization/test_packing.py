@@ -1,4 +1,4 @@
-"""Packing changes the shape of the batches, never what is trained."""
+"""Packing changes the shape of the batches but not the loss or the gradients."""
 
 from typing import Any
 
@@ -51,7 +51,7 @@ def _loss_and_gradients(params: Params, architecture: Architecture, batch: Batch
     return jax.jit(jax.value_and_grad(loss_sum, has_aux=True))(params)
 
 
-def test_packed_and_padded_batches_have_the_same_loss_and_gradients() -> None:
+def test_packing_preserves_loss_and_gradients() -> None:
     architecture = tiny_architecture()  # with a window shorter than a row
     params = init_params(architecture, jax.random.key(0), jnp.float32)
     packed = _one_batch(is_packed=True, num_rows=2, vocab_size=architecture.vocab_size)

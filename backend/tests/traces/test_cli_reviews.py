@@ -14,25 +14,25 @@ from tunix_rt.traces.service import add_trace
 from tunix_rt.traces.store import TraceRepository
 
 
-def stored_trace() -> str:
+def store_wrong_trace() -> str:
     store = open_home(load_settings())
-    key = str(add_trace(TraceRepository(store.database), make_trace(steps=["2 + 3 = 6", "Done."])).id)
+    trace_id = str(add_trace(TraceRepository(store.database), make_trace(steps=["2 + 3 = 6", "Done."])).id)
     store.close()
-    return key
+    return trace_id
 
 
-def test_a_review_from_the_command_line_is_exported_as_a_preference(tmp_path: Path) -> None:
-    key, run = stored_trace(), CliRunner().invoke
+def test_review_exports_as_preference(tmp_path: Path) -> None:
+    trace_id, run = store_wrong_trace(), CliRunner().invoke
     edits = ["--edit", "0=2 + 3 = 5", "--accept", "1"]
-    receipt = json.loads(run(app, ["traces", "review", key, *edits, "--json"]).output)
-    assert receipt["revision_of"] == key
+    receipt = json.loads(run(app, ["traces", "review", trace_id, *edits, "--json"]).output)
+    assert receipt["revision_of"] == trace_id
     output = tmp_path / "pairs.jsonl"
-    done = run(app, ["traces", "export-reviews", "preferences", "--output", str(output)])
-    assert "Wrote 1 line to" in done.output
+    result = run(app, ["traces", "export-reviews", "preferences", "--output", str(output)])
+    assert "Wrote 1 line to" in result.output
     assert json.loads(output.read_text())["chosen_id"] == receipt["id"]
 
 
-def test_an_edit_without_a_text_says_how_to_write_one() -> None:
-    refused = CliRunner().invoke(app, ["traces", "review", stored_trace(), "--edit", "zero"])
-    assert isinstance(refused.exception, InvalidInputError)
-    assert "STEP=TEXT" in refused.exception.detail
+def test_malformed_edit_explains_syntax() -> None:
+    result = CliRunner().invoke(app, ["traces", "review", store_wrong_trace(), "--edit", "zero"])
+    assert isinstance(result.exception, InvalidInputError)
+    assert "STEP=TEXT" in result.exception.detail

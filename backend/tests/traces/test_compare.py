@@ -3,7 +3,7 @@ from support.builders import make_trace
 from tunix_rt.traces.service import align_steps, compare_traces
 
 
-def kinds(base: list[str], other: list[str]) -> list[str]:
+def step_kinds(base: list[str], other: list[str]) -> list[str]:
     lines = align_steps(make_trace(steps=base).steps, make_trace(steps=other).steps)
     return [line.kind for line in lines]
 
@@ -15,13 +15,13 @@ def test_equal_traces_have_no_difference() -> None:
     assert comparison.same_answer
 
 
-def test_an_inserted_step_does_not_shift_the_rest() -> None:
+def test_inserted_step_keeps_rest_aligned() -> None:
     base = ["add 2 and 3", "the sum is 5", "check: 5 - 3 = 2"]
     other = ["add 2 and 3", "carry nothing over", "the sum is 5", "check: 5 - 3 = 2"]
-    assert kinds(base, other) == ["same", "added", "same", "same"]
+    assert step_kinds(base, other) == ["same", "added", "same", "same"]
 
 
-def test_a_reworded_step_is_paired_with_its_origin() -> None:
+def test_reworded_step_pairs_with_original() -> None:
     base = ["Tom has 4 red apples", "so he pays 8 dollars"]
     other = ["Tom has 5 red apples", "an unrelated remark here", "so he pays 8 dollars"]
     lines = align_steps(make_trace(steps=base).steps, make_trace(steps=other).steps)
@@ -30,7 +30,7 @@ def test_a_reworded_step_is_paired_with_its_origin() -> None:
     assert lines[0].other.content == "Tom has 5 red apples"
 
 
-def test_the_first_difference_is_where_they_part() -> None:
+def test_first_difference_is_located() -> None:
     comparison = compare_traces(
         make_trace(steps=["a b", "c d"]), make_trace(steps=["a b", "x y"], final_answer="6")
     )
@@ -38,7 +38,7 @@ def test_the_first_difference_is_where_they_part() -> None:
     assert not comparison.same_answer
 
 
-def test_every_step_of_both_sides_appears_once_and_in_order() -> None:
+def test_alignment_keeps_every_step_in_order() -> None:
     base = [f"step number {i} of left" for i in range(0, 40, 2)]
     other = [f"step number {i} of right" for i in range(0, 40, 3)]
     lines = align_steps(make_trace(steps=base).steps, make_trace(steps=other).steps)
@@ -46,7 +46,7 @@ def test_every_step_of_both_sides_appears_once_and_in_order() -> None:
     assert [line.other.content for line in lines if line.other] == other
 
 
-def test_a_thousand_steps_against_a_thousand_others_is_answered() -> None:
+def test_thousand_different_steps_are_aligned() -> None:
     lines = align_steps(
         make_trace(steps=[f"l{i}" for i in range(1000)]).steps,
         make_trace(steps=[f"r{i}" for i in range(1000)]).steps,

@@ -1,4 +1,4 @@
-"""Files into a real store and out again."""
+"""Import and export of files with a real store."""
 
 import gzip
 import json
@@ -14,7 +14,7 @@ import pytest
 from support.builders import make_trace
 
 from tunix_rt.base.errors import DataError, InvalidInputError
-from tunix_rt.base.home import Home, open_home
+from tunix_rt.base.home import open_home
 from tunix_rt.base.settings import Settings
 from tunix_rt.traces.export import export_file, export_lines
 from tunix_rt.traces.formats.export import EXPORT_FORMATS
@@ -29,15 +29,15 @@ from tunix_rt.traces.importer import (
 from tunix_rt.traces.store import TraceRepository
 from tunix_rt.traces.types import PreparedTrace, StoredTrace, Trace, TraceFilter, canonical_json
 
-BAD_ROW = {"prompt": "no answer", "steps": [{"i": 0, "content": "a"}]}
+INVALID_ROW = {"prompt": "no answer", "steps": [{"i": 0, "content": "a"}]}
 
 
-def stored(store: Home) -> list[StoredTrace]:
-    return list(TraceRepository(store.database).iter_selected(TraceFilter()))
+def stored_items(repository: TraceRepository) -> list[StoredTrace]:
+    return list(repository.iter_selected(TraceFilter()))
 
 
-def stored_traces(store: Home) -> list[Trace]:
-    return [item.trace() for item in stored(store)]
+def stored_traces(repository: TraceRepository) -> list[Trace]:
+    return [item.trace() for item in stored_items(repository)]
 
 
 def write_rows(path: Path, rows: Iterable[dict[str, Any]]) -> Path:
@@ -53,117 +53,117 @@ def counts(report: ImportReport) -> tuple[int, int, int, int]:
     return report.num_read, report.num_imported, report.num_present, report.num_rejected
 
 
-def test_importing_the_same_file_twice_adds_nothing_twice(store: Home, tmp_path: Path) -> None:
+def test_import_is_idempotent(repository: TraceRepository, tmp_path: Path) -> None:
     file = write_rows(tmp_path / "sums.jsonl", trace_rows(5))
-    assert counts(import_traces(TraceRepository(store.database), file)) == (5, 5, 0, 0)
-    assert counts(import_traces(TraceRepository(store.database), file)) == (5, 0, 5, 0)
-    assert len(stored(store)) == 5
+    assert counts(import_traces(repository, file)) == (5, 5, 0, 0)
+    assert counts(import_traces(repository, file)) == (5, 0, 5, 0)
+    assert len(stored_items(repository)) == 5
 
 
-def test_a_file_with_one_bad_row_imports_nothing(store: Home, tmp_path: Path) -> None:
-    file = write_rows(tmp_path / "sums.jsonl", [*trace_rows(5_000), BAD_ROW])
+def test_invalid_row_rejects_whole_file(repository: TraceRepository, tmp_path: Path) -> None:
+    file = write_rows(tmp_path / "sums.jsonl", [*trace_rows(5_000), INVALID_ROW])
     with pytest.raises(RejectedRowsError, match="line 5001: final_answer") as caught:
-        import_traces(TraceRepository(store.database), file)
+        import_traces(repository, file)
     assert caught.value.exit_code == 3
     assert "--skip-invalid" in caught.value.next_step
-    assert stored(store) == []
+    assert stored_items(repository) == []
 
 
-def test_skip_invalid_imports_the_rest_and_says_how_many(store: Home, tmp_path: Path) -> None:
-    file = write_rows(tmp_path / "sums.jsonl", [*trace_rows(5), BAD_ROW])
-    report = import_traces(TraceRepository(store.database), file, ImportOptions(skip_invalid=True))
+def test_skip_invalid_imports_valid_rows(repository: TraceRepository, tmp_path: Path) -> None:
+    file = write_rows(tmp_path / "sums.jsonl", [*trace_rows(5), INVALID_ROW])
+    report = import_traces(repository, file, ImportOptions(skip_invalid=True))
     assert counts(report) == (6, 5, 0, 1)
     assert report.first_rejections[0].line == 6
 
 
-def test_rejected_rows_are_written_with_line_and_reason(store: Home, tmp_path: Path) -> None:
-    file = write_rows(tmp_path / "sums.jsonl", [BAD_ROW] * 25)
+def test_rejects_file_has_lines_and_reasons(repository: TraceRepository, tmp_path: Path) -> None:
+    file = write_rows(tmp_path / "sums.jsonl", [INVALID_ROW] * 25)
     with file.open("ab") as more:
         more.write(b"\n{\xff\n")
     options = ImportOptions(rejects_path=tmp_path / "rejects.jsonl", row_format="trace")
     with pytest.raises(RejectedRowsError, match="and 16 more"):
-        import_traces(TraceRepository(store.database), file, options)
+        import_traces(repository, file, options)
     rejects = [json.loads(line) for line in (tmp_path / "rejects.jsonl").read_text().splitlines()]
     assert [reject["line"] for reject in rejects] == [*range(1, 26), 27]
-    assert rejects[0]["row"] == BAD_ROW
+    assert rejects[0]["row"] == INVALID_ROW
     assert rejects[-1]["row"] == "{\\xff"
     assert "not UTF-8" in rejects[-1]["reason"]
 
 
-def test_rejected_rows_cannot_overwrite_the_file_itself(store: Home, tmp_path: Path) -> None:
+def test_rejects_cannot_overwrite_input(repository: TraceRepository, tmp_path: Path) -> None:
     file = write_rows(tmp_path / "sums.jsonl", trace_rows(1))
     with pytest.raises(InvalidInputError, match="rejected rows"):
-        import_traces(TraceRepository(store.database), file, ImportOptions(rejects_path=file))
+        import_traces(repository, file, ImportOptions(rejects_path=file))
 
 
-def test_the_source_is_the_file_unless_the_row_or_the_user_says_so(store: Home, tmp_path: Path) -> None:
+def test_source_defaults_to_file_name(repository: TraceRepository, tmp_path: Path) -> None:
     rows = [make_trace("a").model_dump(), make_trace("b", source="books").model_dump()]
     file = write_rows(tmp_path / "sums.v1.jsonl", rows)
-    import_traces(TraceRepository(store.database), file)
-    assert {trace.prompt: trace.meta["source"] for trace in stored_traces(store)} == {
+    import_traces(repository, file)
+    assert {trace.prompt: trace.meta["source"] for trace in stored_traces(repository)} == {
         "a": "sums",
         "b": "books",
     }
-    import_traces(TraceRepository(store.database), file, ImportOptions(source="mine"))
-    assert [trace.meta["source"] for trace in stored_traces(store)].count("mine") == 2
+    import_traces(repository, file, ImportOptions(source="mine"))
+    assert [trace.meta["source"] for trace in stored_traces(repository)].count("mine") == 2
 
 
-def test_how_answers_were_found_is_counted_and_explained(store: Home, tmp_path: Path) -> None:
+def test_answer_rules_are_counted(repository: TraceRepository, tmp_path: Path) -> None:
     texts = ["a\n#### 1", "a\n1", "b\n2"]
     rows = [{"prompt": f"{i}?", "completion": text} for i, text in enumerate(texts)]
-    report = import_traces(TraceRepository(store.database), write_rows(tmp_path / "pairs.jsonl", rows))
+    report = import_traces(repository, write_rows(tmp_path / "pairs.jsonl", rows))
     assert report.answer_rules == {"hash": 1, "last_line": 2}
     assert "2 rows have no answer marker" in report.notes[0]
     assert "--require-marker" in report.notes[0]
 
 
-def test_the_format_is_that_of_the_first_row_that_can_be_read(store: Home, tmp_path: Path) -> None:
+def test_first_readable_row_determines_format(repository: TraceRepository, tmp_path: Path) -> None:
     file = tmp_path / "pairs.jsonl"
     file.write_text('not JSON\n{"prompt": "6*7?", "completion": "6*7=42\\n#### 42"}\n')
-    report = import_traces(TraceRepository(store.database), file, ImportOptions(skip_invalid=True))
+    report = import_traces(repository, file, ImportOptions(skip_invalid=True))
     assert (report.row_format, report.num_imported, report.num_rejected) == ("prompt_completion", 1, 1)
 
 
-def test_an_upload_is_read_as_its_name_says(store: Home, tmp_path: Path) -> None:
+def test_upload_name_determines_file_type(repository: TraceRepository, tmp_path: Path) -> None:
     file = tmp_path / "spooled"
     file.write_text("prompt,completion\n6*7?,42\n")
-    report = import_traces(TraceRepository(store.database), file, name="table.csv")
+    report = import_traces(repository, file, name="table.csv")
     assert (report.file, report.num_imported) == ("table.csv", 1)
-    assert stored_traces(store)[0].meta["source"] == "table"
+    assert stored_traces(repository)[0].meta["source"] == "table"
 
 
-class BatchSizes(list[int]):
-    """A store that only notes how many traces came in each transaction."""
+class BatchSizeRecorder(list[int]):
+    """A store that records only the number of traces in each transaction."""
 
     def add_prepared(self, entries: Sequence[PreparedTrace]) -> set[UUID]:
         self.append(len(entries))
         return {UUID(hex=entry.id_hex) for entry in entries}
 
 
-def test_huge_traces_are_stored_in_smaller_transactions(tmp_path: Path) -> None:
+def test_huge_traces_use_smaller_transactions(tmp_path: Path) -> None:
     steps = [{"i": i, "content": "x" * 20_000} for i in range(900)]
-    rows = ({"prompt": f"{n}?", "steps": steps, "final_answer": "x"} for n in range(3))
-    store = BatchSizes()
-    import_traces(store, write_rows(tmp_path / "huge.jsonl", rows))
-    assert store == [2, 1]
+    huge = ({"prompt": f"{n}?", "steps": steps, "final_answer": "x"} for n in range(2))
+    recorder = BatchSizeRecorder()
+    import_traces(recorder, write_rows(tmp_path / "huge.jsonl", [*huge, *trace_rows(1)]))
+    assert recorder == [2, 1]
 
 
-def test_csv_with_a_column_map(store: Home, tmp_path: Path) -> None:
+def test_csv_import_with_column_map(repository: TraceRepository, tmp_path: Path) -> None:
     file = tmp_path / "table.csv"
     file.write_text('Question,Solution,Topic\n"6*7?","6*7=42\n#### 42",tables\n', encoding="utf-8-sig")
     column_map = {"prompt": "Question", "completion": "Solution", "meta.category": "Topic"}
-    import_traces(TraceRepository(store.database), file, ImportOptions(column_map=column_map))
-    (trace,) = stored_traces(store)
+    import_traces(repository, file, ImportOptions(column_map=column_map))
+    (trace,) = stored_traces(repository)
     assert (trace.prompt, trace.steps[0].content, trace.final_answer) == ("6*7?", "6*7=42", "42")
     assert trace.meta == {"category": "tables", "source": "table", "answer_rule": "hash"}
 
 
-def test_a_column_that_is_not_in_the_table_is_refused_with_a_suggestion(store: Home, tmp_path: Path) -> None:
+def test_missing_column_suggests_nearest(repository: TraceRepository, tmp_path: Path) -> None:
     file = tmp_path / "table.csv"
     file.write_text("question,answer\na,b\n")
     with pytest.raises(InvalidInputError, match="Did you mean 'question'"):
         import_traces(
-            TraceRepository(store.database),
+            repository,
             file,
             ImportOptions(column_map={"prompt": "qestion", "completion": "answer"}),
         )
@@ -171,64 +171,64 @@ def test_a_column_that_is_not_in_the_table_is_refused_with_a_suggestion(store: H
 
 @pytest.mark.parametrize("export_format", EXPORT_FORMATS)
 @pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz", "out.parquet"])
-def test_every_export_can_be_imported_again(
-    store: Home, tmp_path: Path, export_format: str, name: str
+def test_exports_can_be_reimported(
+    repository: TraceRepository, tmp_path: Path, export_format: str, name: str
 ) -> None:
     import_traces(
-        TraceRepository(store.database),
+        repository,
         write_rows(tmp_path / "in.jsonl", trace_rows(3, tags=["x"], source="books")),
     )
-    report = export_file(stored(store), tmp_path / name, export_format)
+    report = export_file(stored_items(repository), tmp_path / name, export_format)
     assert report.num_exported == 3
-    again = import_traces(TraceRepository(store.database), tmp_path / name)
+    again = import_traces(repository, tmp_path / name)
     assert again.row_format == export_format
     assert again.num_rejected == 0
     if export_format in ("trace", "tunix_sft", "training_example"):
         assert again.num_present == 3
-    prompts = [trace.prompt for trace in stored_traces(store)]
+    prompts = [trace.prompt for trace in stored_traces(repository)]
     assert len(set(prompts)) == 3
 
 
-def test_the_same_traces_export_to_the_same_bytes(store: Home, tmp_path: Path) -> None:
-    import_traces(TraceRepository(store.database), write_rows(tmp_path / "in.jsonl", trace_rows(3)))
+def test_compressed_export_is_deterministic(repository: TraceRepository, tmp_path: Path) -> None:
+    import_traces(repository, write_rows(tmp_path / "in.jsonl", trace_rows(3)))
     for name in ("a.jsonl.gz", "b.jsonl.gz"):
-        export_file(stored(store), tmp_path / name, "messages")
+        export_file(stored_items(repository), tmp_path / name, "messages")
     assert (tmp_path / "a.jsonl.gz").read_bytes() == (tmp_path / "b.jsonl.gz").read_bytes()
     assert len(gzip.decompress((tmp_path / "a.jsonl.gz").read_bytes()).splitlines()) == 3
 
 
-def test_a_trace_that_cannot_be_exported_is_named_and_no_file_is_left(store: Home, tmp_path: Path) -> None:
+def test_failed_export_leaves_no_file(repository: TraceRepository, tmp_path: Path) -> None:
     trace = make_trace("a", ["hold </answer> it"])
-    TraceRepository(store.database).add_many([(trace, canonical_json(trace))])
-    (item,) = stored(store)
+    repository.add_many([(trace, canonical_json(trace))])
+    (item,) = stored_items(repository)
     with pytest.raises(DataError, match=str(item.id)):
-        export_file(stored(store), tmp_path / "out.jsonl", "messages")
+        export_file(stored_items(repository), tmp_path / "out.jsonl", "messages")
     assert list(tmp_path.glob("*out*")) == []
-    assert list(export_lines(stored(store), "trace")) == [item.canonical]
+    assert list(export_lines(stored_items(repository), "trace")) == [item.canonical]
 
 
-def test_an_empty_file_and_an_unknown_format_say_what_to_do(store: Home, tmp_path: Path) -> None:
+def test_empty_or_unrecognized_file_is_rejected(repository: TraceRepository, tmp_path: Path) -> None:
     file = tmp_path / "empty.jsonl"
     file.write_text("\n\n")
     with pytest.raises(DataError, match="no rows"):
-        import_traces(TraceRepository(store.database), file)
+        import_traces(repository, file)
     write_rows(file, [{"foo": 1}])
     with pytest.raises(InvalidInputError, match=r"'foo'.*--map prompt=COLUMN"):
-        import_traces(TraceRepository(store.database), file)
+        import_traces(repository, file)
     with pytest.raises(InvalidInputError, match="Did you mean 'alpaca'"):
-        import_traces(TraceRepository(store.database), file, ImportOptions(row_format="alpacca"))
+        import_traces(repository, file, ImportOptions(row_format="alpacca"))
 
 
-@pytest.mark.parametrize("words", [{"file_type": "xlsx"}, {"source": ""}, {"source": "a\x00"}])
-def test_unusable_options_are_the_users_mistake(words: dict[str, str]) -> None:
-    with pytest.raises(InvalidInputError, match=next(iter(words))):
-        import_options(**words)
+@pytest.mark.parametrize("options", [{"file_type": "xlsx"}, {"source": ""}, {"source": "a\x00"}])
+def test_invalid_options_are_rejected(options: dict[str, str]) -> None:
+    with pytest.raises(InvalidInputError, match=next(iter(options))):
+        import_options(**options)
 
 
-def test_progress_names_the_phase_and_never_goes_back(store: Home, tmp_path: Path) -> None:
+def test_progress_reports_phases_and_rows(repository: TraceRepository, tmp_path: Path) -> None:
     seen: list[ImportProgress] = []
     import_traces(
-        TraceRepository(store.database),
+        repository,
         write_rows(tmp_path / "sums.jsonl", trace_rows(3_000)),
         on_progress=seen.append,
     )
@@ -237,31 +237,31 @@ def test_progress_names_the_phase_and_never_goes_back(store: Home, tmp_path: Pat
     assert all(0 < progress.fraction <= 1 for progress in seen)
 
 
-def test_a_large_file_is_read_by_workers_with_the_same_outcome(tmp_path: Path) -> None:
-    rows = list(trace_rows(400))
-    text = "".join(json.dumps(row) + "\n" for row in rows)
+def test_parallel_import_matches_sequential(tmp_path: Path) -> None:
+    text = "".join(json.dumps(row) + "\n" for row in trace_rows(400))
     bad = "not JSON\n\n" + json.dumps({"prompt": "only"}) + "\n"
     small, large = tmp_path / "sums.jsonl", tmp_path / "large" / "sums.jsonl"
     large.parent.mkdir()
     small.write_text(text + bad + text)
-    padding = (" " * 999 + "\n") * (PARALLEL_FROM_BYTES // 1000 + 1)  # blank lines: larger, the same rows
+    padding = (" " * 999 + "\n") * (PARALLEL_FROM_BYTES // 1000 + 1)  # blank lines add size, not rows
     large.write_text(text + bad + text + padding)
-    outcomes = [_outcome(tmp_path / str(n), file) for n, file in enumerate((small, large))]
+    outcomes = [import_and_collect(tmp_path / str(n), file) for n, file in enumerate((small, large))]
     assert outcomes[0] == outcomes[1]
 
 
-def _outcome(home: Path, file: Path) -> tuple[list[str], list[str], str]:
+def import_and_collect(home: Path, file: Path) -> tuple[list[str], list[str], str]:
     store = open_home(Settings(home=home))
     rejects = home / "rejects.jsonl"
     options = ImportOptions(skip_invalid=True, rejects_path=rejects, source="sums")
-    report = import_traces(TraceRepository(store.database), file, options, name="sums.jsonl")
-    stored = sorted(item.canonical for item in TraceRepository(store.database).iter_selected(TraceFilter()))
+    repository = TraceRepository(store.database)
+    report = import_traces(repository, file, options, name="sums.jsonl")
+    stored = sorted(item.canonical for item in stored_items(repository))
     store.close()
-    unlike = {"seconds", "rows_per_s", "num_blank_lines"}
-    return stored, rejects.read_text().splitlines(), report.model_dump_json(exclude=unlike)
+    excluded = {"seconds", "rows_per_s", "num_blank_lines"}
+    return stored, rejects.read_text().splitlines(), report.model_dump_json(exclude=excluded)
 
 
-KILLED_HALF_WAY = """
+IMPORT_AND_WAIT = """
 import sys, time
 from pathlib import Path
 from tunix_rt.base.settings import Settings
@@ -269,30 +269,30 @@ from tunix_rt.traces.store import TraceRepository
 from tunix_rt.base.home import open_home
 from tunix_rt.traces.importer import import_traces
 
-def wait_in_the_middle(progress):
+def wait_at_5000(progress):
     if progress.phase == "importing" and progress.num_rows == 5_000:
-        print("half-way", flush=True)
+        print("waiting", flush=True)
         time.sleep(60)
 
 store = open_home(Settings(home=Path(sys.argv[1]), database_url=sys.argv[2]))
-import_traces(TraceRepository(store.database), sys.argv[3], on_progress=wait_in_the_middle)
+import_traces(TraceRepository(store.database), sys.argv[3], on_progress=wait_at_5000)
 """
 
 
-def test_an_import_killed_half_way_is_completed_by_running_it_again(
-    store: Home, settings: Settings, tmp_path: Path
+def test_rerun_completes_killed_import(
+    repository: TraceRepository, settings: Settings, tmp_path: Path
 ) -> None:
     file = write_rows(tmp_path / "sums.jsonl", trace_rows(6_000))
     arguments = [str(settings.home_dir), settings.resolved_database_url, str(file)]
     child = subprocess.Popen(
-        [sys.executable, "-c", KILLED_HALF_WAY, *arguments], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", IMPORT_AND_WAIT, *arguments], stdout=subprocess.PIPE, text=True
     )
     with child:
         assert child.stdout is not None
-        assert child.stdout.readline() == "half-way\n"
+        assert child.stdout.readline() == "waiting\n"
         child.send_signal(signal.SIGKILL)
-    assert counts(import_traces(TraceRepository(store.database), file)) == (6_000, 2_000, 4_000, 0)
-    assert len(stored(store)) == 6_000
+    assert counts(import_traces(repository, file)) == (6_000, 2_000, 4_000, 0)
+    assert len(stored_items(repository)) == 6_000
 
 
 def run_cli(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
@@ -301,7 +301,7 @@ def run_cli(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[
     )
 
 
-def test_the_command_line_imports_a_pipe_and_exports_it_again() -> None:
+def test_cli_imports_pipe_and_exports() -> None:
     lines = "".join(f"{json.dumps(row)}\n" for row in trace_rows(3, source="books"))
     imported = run_cli("import", "-", "--json", stdin=lines.encode())
     assert (imported.returncode, imported.stderr) == (0, b"")
@@ -312,8 +312,8 @@ def test_the_command_line_imports_a_pipe_and_exports_it_again() -> None:
     ]
 
 
-def test_the_command_line_refuses_bad_rows_with_exit_code_3(tmp_path: Path) -> None:
-    file = write_rows(tmp_path / "sums.jsonl", [*trace_rows(1), BAD_ROW])
+def test_cli_exits_3_on_invalid_rows(tmp_path: Path) -> None:
+    file = write_rows(tmp_path / "sums.jsonl", [*trace_rows(1), INVALID_ROW])
     refused = run_cli("import", str(file))
     assert refused.returncode == 3
     assert refused.stdout == b""

@@ -1,4 +1,4 @@
-"""How a trace becomes the text that a model learns, and back."""
+"""Rendering a trace as a completion, and parsing it back."""
 
 import pytest
 from hypothesis import given, settings
@@ -10,7 +10,7 @@ from tunix_rt.traces.types import MARKUP_STYLES, MarkupStyle, Trace, trace_from_
 
 SIX_SEVENS = trace_from_text_steps("What is 6 * 7?", ["6 * 7 is six sevens.", "6 * 7 = 42"], "42")
 
-WRITTEN: dict[MarkupStyle, str] = {
+RENDERED: dict[MarkupStyle, str] = {
     "reasoning": "<reasoning>\n6 * 7 is six sevens.\n6 * 7 = 42\n</reasoning>\n<answer>42</answer>",
     "counted": "<reasoning>\n(1/2) 6 * 7 is six sevens.\n(2/2) 6 * 7 = 42\n</reasoning>\n<answer>42</answer>",
     "think": "<think>\n6 * 7 is six sevens.\n6 * 7 = 42\n</think>\n\n42",
@@ -28,13 +28,17 @@ traces = st.builds(
 )
 
 
-@pytest.mark.parametrize("style", MARKUP_STYLES)
-def test_each_style_is_written_as_documented(style: MarkupStyle) -> None:
-    assert render_completion(SIX_SEVENS, style).text == WRITTEN[style]
+def step_contents(trace: Trace) -> list[str]:
+    return [step.content for step in trace.steps]
 
 
 @pytest.mark.parametrize("style", MARKUP_STYLES)
-def test_the_parts_cover_the_completion_in_order_without_gaps(style: MarkupStyle) -> None:
+def test_each_style_renders_as_documented(style: MarkupStyle) -> None:
+    assert render_completion(SIX_SEVENS, style).text == RENDERED[style]
+
+
+@pytest.mark.parametrize("style", MARKUP_STYLES)
+def test_spans_cover_completion_without_gaps(style: MarkupStyle) -> None:
     completion = render_completion(SIX_SEVENS, style)
     assert "".join(completion.text[span.start : span.end] for span in completion.spans) == completion.text
     assert [completion.text[s.start : s.end] for s in completion.spans if s.part == "answer"] == ["42"]
@@ -48,21 +52,17 @@ def test_the_parts_cover_the_completion_in_order_without_gaps(style: MarkupStyle
 @pytest.mark.parametrize("style", MARKUP_STYLES)
 @settings(deadline=None)
 @given(trace=traces)
-def test_steps_and_answer_survive_the_round_trip_or_are_refused(style: MarkupStyle, trace: Trace) -> None:
+def test_rendering_round_trips_or_raises(style: MarkupStyle, trace: Trace) -> None:
     try:
         completion = render_completion(trace, style)
     except DataError:
         assert style == "boxed" or any(
-            reserved_markup_in(text, style) for text in [*_contents(trace), trace.final_answer]
+            reserved_markup_in(text, style) for text in [*step_contents(trace), trace.final_answer]
         )
         return
     parsed = parse_completion(completion.text, style)
     assert parsed.answer == trace.final_answer
-    assert list(parsed.steps) == _contents(trace)
-
-
-def _contents(trace: Trace) -> list[str]:
-    return [step.content for step in trace.steps]
+    assert list(parsed.steps) == step_contents(trace)
 
 
 @pytest.mark.parametrize(
@@ -79,25 +79,25 @@ def _contents(trace: Trace) -> list[str]:
         ("hash", "#### 41", "42"),
     ],
 )
-def test_content_that_contains_the_markup_is_refused(style: MarkupStyle, step: str, answer: str) -> None:
+def test_content_with_markup_is_rejected(style: MarkupStyle, step: str, answer: str) -> None:
     with pytest.raises(DataError, match=r"markup|braces"):
         render_completion(trace_from_text_steps("q", [step], answer), style)
 
 
-def test_a_refusal_names_the_step_and_the_markup() -> None:
+def test_error_names_step_and_markup() -> None:
     trace = trace_from_text_steps("q", ["fine", "bad <answer>"], "1")
     with pytest.raises(DataError, match=r"Step 1 contains '<answer>'"):
         render_completion(trace)
 
 
 @pytest.mark.parametrize("answer", [r"\frac{1}{2}", r"\{1, 2\}", r"x \}", r"a \\"])
-def test_a_boxed_answer_may_hold_balanced_and_escaped_braces(answer: str) -> None:
+def test_boxed_answer_allows_balanced_braces(answer: str) -> None:
     completion = render_completion(trace_from_text_steps("q", ["half"], answer), "boxed")
     assert parse_completion(completion.text, "boxed").answer == answer
 
 
 @pytest.mark.parametrize("text", [r"a\boxed{1\}", "a\\boxed{1} or }", "a\\boxed{{1}"])
-def test_a_box_that_does_not_close_at_the_end_is_malformed(text: str) -> None:
+def test_unbalanced_box_is_rejected(text: str) -> None:
     with pytest.raises(DataError, match="braces"):
         parse_completion(text, "boxed")
 
@@ -114,12 +114,12 @@ def test_a_box_that_does_not_close_at_the_end_is_malformed(text: str) -> None:
         "Sure! <reasoning>a</reasoning><answer>1</answer>",
     ],
 )
-def test_a_malformed_completion_is_an_error(text: str) -> None:
+def test_malformed_completion_is_rejected(text: str) -> None:
     with pytest.raises(DataError, match="well-formed"):
         parse_completion(text)
 
 
-def test_white_space_that_models_add_between_the_tags_is_accepted() -> None:
+def test_whitespace_around_tags_is_accepted() -> None:
     parsed = parse_completion("\n<reasoning> a \n\n b</reasoning>\n\n<answer>\n7\n</answer>\n")
     assert parsed.steps == ("a", "b")
     assert parsed.answer == "7"
@@ -135,7 +135,7 @@ def test_white_space_that_models_add_between_the_tags_is_accepted() -> None:
         ("(1/1) (1/2) of it", ("(1/2) of it",)),
     ],
 )
-def test_a_count_that_is_the_next_one_is_no_part_of_its_step(work: str, steps: tuple[str, ...]) -> None:
+def test_only_expected_counters_are_stripped(work: str, steps: tuple[str, ...]) -> None:
     text = f"<reasoning>\n{work}\n</reasoning>\n<answer>7</answer>"
     assert parse_completion(text, "counted").steps == steps
 
@@ -143,13 +143,13 @@ def test_a_count_that_is_the_next_one_is_no_part_of_its_step(work: str, steps: t
 @pytest.mark.parametrize(
     "work", ["a", "(2/2) a", "1. a", "(1/1)", "a\n(1/1) b", "(1/2) a", "(1/2) a\n(2/3) b", "(1/0) a"]
 )
-def test_counted_work_counts_from_the_first_to_the_last(work: str) -> None:
+def test_miscounted_steps_are_rejected(work: str) -> None:
     text = f"<reasoning>\n{work}\n</reasoning>\n<answer>7</answer>"
     assert parse_completion(text).answer == "7"
     with pytest.raises(DataError, match="not counted"):
         parse_completion(text, "counted")
 
 
-def test_messages_end_with_the_user_until_there_is_a_completion() -> None:
+def test_completion_becomes_assistant_message() -> None:
     assert [message["role"] for message in chat_messages("q")] == ["user"]
     assert chat_messages("q", "a")[-1] == {"role": "assistant", "content": "a"}

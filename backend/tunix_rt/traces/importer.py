@@ -164,7 +164,7 @@ def import_traces(
         store: The destination.
         file: The file; a pipe is copied to a temporary file first.
         options: How to read it.
-        on_progress: Called every thousand rows.
+        on_progress: Called after each chunk of 500 rows, or fewer when they reach 4 MiB.
         name: The name of the file if its path does not tell it, as for an upload.
 
     Raises:

@@ -13,15 +13,15 @@ from tunix_rt.evaluation.store import EvaluationRepository
 from tunix_rt.evaluation.types import Evaluation
 
 
-def add(store: Home, name: str, verdicts: str, **values: Any) -> Evaluation:
-    made = make_predictions(verdicts)
-    evaluation = make_evaluation(made, name=name, **values)
-    EvaluationRepository(store.database).add(evaluation, made)
+def store_evaluation(store: Home, name: str, verdicts: str, **values: Any) -> Evaluation:
+    predictions = make_predictions(verdicts)
+    evaluation = make_evaluation(predictions, name=name, **values)
+    EvaluationRepository(store.database).add(evaluation, predictions)
     return evaluation
 
 
-def test_http_names_a_baseline_shows_it_and_forgets_it(client: TestClient, store: Home) -> None:
-    evaluation = add(store, "run-a", "110")
+def test_baseline_is_created_shown_and_deleted(client: TestClient, store: Home) -> None:
+    evaluation = store_evaluation(store, "run-a", "110")
     body = {"name": "main", "run_id": "run-a", "metric": "primary_score", "lower_is_better": False}
     created = client.post("/api/regression/baselines", json=body)
     assert created.status_code == 201, created.text
@@ -37,20 +37,20 @@ def test_http_names_a_baseline_shows_it_and_forgets_it(client: TestClient, store
     error_of(client.delete("/api/regression/baselines/main"), 404)
 
 
-def test_a_name_that_is_taken_is_given_to_the_new_evaluation(client: TestClient, store: Home) -> None:
-    add(store, "run-a", "110")
-    other = str(add(store, "run-b", "111").evaluation_id)
+def test_post_replaces_existing_baseline(client: TestClient, store: Home) -> None:
+    store_evaluation(store, "run-a", "110")
+    other = str(store_evaluation(store, "run-b", "111").evaluation_id)
     client.post("/api/regression/baselines", json={"name": "main", "run_id": "run-a"})
     rule = {"alpha": 0.01, "protected_sections": ["core"]}
     body = {"name": "main", "evaluation_id": other, "rule": rule}
     assert client.post("/api/regression/baselines", json=body).status_code == 201
     stored = client.get("/api/regression/baselines").json()["data"]
-    assert [(one["evaluation_id"], one["rule"]["alpha"]) for one in stored] == [(other, 0.01)]
+    assert [(baseline["evaluation_id"], baseline["rule"]["alpha"]) for baseline in stored] == [(other, 0.01)]
 
 
-def test_the_eval_set_chooses_among_the_evaluations_of_a_run(client: TestClient, store: Home) -> None:
-    older = add(store, "first", "10", model=make_model("run-a"), age_hours=2)
-    add(store, "second", "11", model=make_model("run-a"), evalset="other")
+def test_eval_set_selects_run_evaluation(client: TestClient, store: Home) -> None:
+    older = store_evaluation(store, "first", "10", model=make_model("run-a"), age_hours=2)
+    store_evaluation(store, "second", "11", model=make_model("run-a"), evalset="other")
     body = {"name": "main", "run_id": "run-a", "eval_set": "exam", "dataset_key": "sums-v1"}
     created = client.post("/api/regression/baselines", json=body).json()
     assert created["evaluation_id"] == str(older.evaluation_id)
@@ -74,17 +74,17 @@ def test_the_eval_set_chooses_among_the_evaluations_of_a_run(client: TestClient,
         ({"run_id": "run-a", "dataset_key": "another-v1"}, 409),
     ],
 )
-def test_http_reads_or_refuses_every_key_of_a_baseline(
+def test_invalid_baseline_is_rejected(
     client: TestClient, store: Home, body: dict[str, Any], status: int
 ) -> None:
-    add(store, "run-a", "110")
+    store_evaluation(store, "run-a", "110")
     error_of(client.post("/api/regression/baselines", json={"name": "main"} | body), status)
     assert client.get("/api/regression/baselines").json() == {"data": []}
 
 
-def test_an_equal_evaluation_passes(client: TestClient, store: Home) -> None:
-    add(store, "run-a", "1" * 9 + "0", age_hours=1)
-    add(store, "run-b", "0" + "1" * 9)
+def test_equal_evaluation_passes(client: TestClient, store: Home) -> None:
+    store_evaluation(store, "run-a", "1" * 9 + "0", age_hours=1)
+    store_evaluation(store, "run-b", "0" + "1" * 9)
     client.post("/api/regression/baselines", json={"name": "main", "run_id": "run-a"})
     response = client.post("/api/regression/check", json={"run_id": "run-b", "baseline_name": "main"})
     assert response.status_code == 200, response.text
@@ -94,9 +94,9 @@ def test_an_equal_evaluation_passes(client: TestClient, store: Home) -> None:
     assert (check["metric_name"], check["gate"]["passed"]) == ("primary_score", True)
 
 
-def test_a_significant_loss_fails_with_its_reason(client: TestClient, store: Home) -> None:
-    add(store, "run-a", "1" * 20)
-    worse = add(store, "run-b", "1" * 10 + "0" * 10)
+def test_significant_loss_fails_with_reason(client: TestClient, store: Home) -> None:
+    store_evaluation(store, "run-a", "1" * 20)
+    worse = store_evaluation(store, "run-b", "1" * 10 + "0" * 10)
     client.post("/api/regression/baselines", json={"name": "main", "run_id": "run-a"})
     body = {"evaluation_id": str(worse.evaluation_id), "baseline_name": "main"}
     check = client.post("/api/regression/check", json=body).json()
@@ -106,9 +106,9 @@ def test_a_significant_loss_fails_with_its_reason(client: TestClient, store: Hom
     assert len(check["gate"]["comparison"]["flips"]) == 10
 
 
-def test_a_protected_item_that_is_lost_fails(client: TestClient, store: Home) -> None:
-    add(store, "run-a", "1" * 20)
-    add(store, "run-b", "1" * 19 + "0")
+def test_lost_protected_item_fails(client: TestClient, store: Home) -> None:
+    store_evaluation(store, "run-a", "1" * 20)
+    store_evaluation(store, "run-b", "1" * 19 + "0")
     for rule, verdict in (({}, "pass"), ({"protected_items": ["item-19"]}, "fail")):
         body = {"name": "main", "run_id": "run-a", "rule": rule}
         client.post("/api/regression/baselines", json=body)
@@ -116,11 +116,9 @@ def test_a_protected_item_that_is_lost_fails(client: TestClient, store: Home) ->
         assert check.json()["verdict"] == verdict
 
 
-def test_evaluations_that_say_nothing_about_each_other_are_a_conflict(
-    client: TestClient, store: Home
-) -> None:
-    add(store, "run-a", "11")
-    add(store, "run-b", "11", protocol=make_protocol(markup="think"))
+def test_incomparable_or_unknown_evaluations_are_rejected(client: TestClient, store: Home) -> None:
+    store_evaluation(store, "run-a", "11")
+    store_evaluation(store, "run-b", "11", protocol=make_protocol(markup="think"))
     client.post("/api/regression/baselines", json={"name": "main", "run_id": "run-a"})
     body = {"run_id": "run-b", "baseline_name": "main"}
     error_of(client.post("/api/regression/check", json=body), 409)
@@ -128,17 +126,20 @@ def test_evaluations_that_say_nothing_about_each_other_are_a_conflict(
     error_of(client.post("/api/regression/check", json=body | {"run_id": "run-c"}), 404)
 
 
-def test_every_verdict_stays_in_the_history_of_its_baseline(client: TestClient, store: Home) -> None:
-    add(store, "run-a", "1" * 20)
-    add(store, "run-b", "1" * 20)
-    worse = str(add(store, "run-c", "1" * 10 + "0" * 10).evaluation_id)
+def test_check_history_survives_baseline_deletion(client: TestClient, store: Home) -> None:
+    store_evaluation(store, "run-a", "1" * 20)
+    store_evaluation(store, "run-b", "1" * 20)
+    worse = str(store_evaluation(store, "run-c", "1" * 10 + "0" * 10).evaluation_id)
     for name in ("main", "other"):
         client.post("/api/regression/baselines", json={"name": name, "run_id": "run-a"})
     for run_id, name in (("run-b", "main"), ("run-c", "other"), ("run-c", "main")):
         client.post("/api/regression/check", json={"run_id": run_id, "baseline_name": name})
     assert client.delete("/api/regression/baselines/main").status_code == 204
     history = client.get("/api/regression/checks", params={"baseline": "main"}).json()
-    assert [(one["run_id"], one["passed"]) for one in history["data"]] == [("run-c", False), ("run-b", True)]
+    assert [(check["run_id"], check["passed"]) for check in history["data"]] == [
+        ("run-c", False),
+        ("run-b", True),
+    ]
     newest = history["data"][0]
     assert (newest["evaluation_id"], newest["overall"]["num_lost"]) == (worse, 10)
     assert "significant loss" in newest["reasons"][0]

@@ -1,4 +1,4 @@
-"""`tunix-rt gate` and `tunix-rt baselines`, as a CI runs them."""
+"""`tunix-rt gate` and `tunix-rt baselines`, as a CI job runs them."""
 
 import json
 from pathlib import Path
@@ -25,7 +25,7 @@ from tunix_rt.evaluation.store import EvaluationRepository
 
 
 def run(*arguments: str | Path, exit_code: int = 0) -> str:
-    """What a command prints, or the text of the error that it ends with."""
+    """Return the output of a command, or the text of its error."""
     result = CliRunner().invoke(app, [str(argument) for argument in arguments])
     if isinstance(result.exception, TunixRTError):
         assert result.exception.exit_code == exit_code, result.exception
@@ -36,12 +36,12 @@ def run(*arguments: str | Path, exit_code: int = 0) -> str:
 
 @pytest.fixture
 def evaluated(tmp_path: Path) -> Path:
-    """A baseline of 30 right, and evaluations that keep, lose one and lose ten of them."""
+    """A baseline with 30 of 40 correct, and evaluations that keep them, lose one, and lose ten."""
     write_evaluation(tmp_path / "old", "1" * 30 + "0" * 10, age_hours=4)
     write_evaluation(tmp_path / "same", "1" * 30 + "0" * 10, age_hours=3)
     write_evaluation(tmp_path / "slip", "0" + "1" * 35 + "0" * 4, age_hours=2)
     write_evaluation(tmp_path / "worse", "0" * 10 + "1" * 20 + "0" * 10, age_hours=1)
-    write_evaluation(tmp_path / "drawn", ["11"] * 40)
+    write_evaluation(tmp_path / "sampled", ["11"] * 40)
     return tmp_path
 
 
@@ -50,18 +50,16 @@ def evaluated(tmp_path: Path) -> Path:
     [
         ("same", 0, "PASS  same against"),
         ("worse", 1, "significant loss of 25.0 points"),
-        ("drawn", 2, "different protocols"),
+        ("sampled", 2, "different protocols"),
     ],
 )
-def test_a_ci_gates_directories_alone_by_the_exit_code(
-    evaluated: Path, name: str, exit_code: int, expected: str
-) -> None:
+def test_exit_code_reports_verdict(evaluated: Path, name: str, exit_code: int, expected: str) -> None:
     settings = Settings(home=evaluated / "home")
     for file in ("request.json", "items.jsonl"):
         (evaluated / "old" / file).unlink()  # the record and its predictions are enough
-    done = run_here("gate", evaluated / name, "--baseline", evaluated / "old", settings=settings)
-    assert done.returncode == exit_code, done.stderr
-    assert expected in done.stdout + done.stderr
+    result = run_here("gate", evaluated / name, "--baseline", evaluated / "old", settings=settings)
+    assert result.returncode == exit_code, result.stderr
+    assert expected in result.stdout + result.stderr
 
 
 @pytest.mark.parametrize(
@@ -73,21 +71,19 @@ def test_a_ci_gates_directories_alone_by_the_exit_code(
         (["nothing"], 2, "nothing"),
     ],
 )
-def test_the_rule_decides_what_fails(
-    evaluated: Path, arguments: list[str], exit_code: int, expected: str
-) -> None:
+def test_rule_decides_verdict(evaluated: Path, arguments: list[str], exit_code: int, expected: str) -> None:
     name, *options = arguments
     text = run("gate", evaluated / name, "--baseline", evaluated / "old", *options, exit_code=exit_code)
     assert expected in text
 
 
-def test_a_baseline_is_not_held_against_itself(evaluated: Path) -> None:
+def test_baseline_cannot_gate_itself(evaluated: Path) -> None:
     assert "is the baseline itself" in run(
         "gate", evaluated / "old", "--baseline", evaluated / "old", exit_code=2
     )
 
 
-def test_a_verdict_as_json_carries_reasons_rule_and_comparison(evaluated: Path) -> None:
+def test_json_verdict_includes_reasons_and_comparison(evaluated: Path) -> None:
     text = run("gate", evaluated / "worse", "--baseline", evaluated / "old", "--json", exit_code=1)
     verdict = json.loads(text)
     assert verdict["passed"] is False
@@ -96,7 +92,7 @@ def test_a_verdict_as_json_carries_reasons_rule_and_comparison(evaluated: Path) 
     assert verdict["reasons"]
 
 
-def test_a_verdict_as_markdown_shows_lost_items_that_no_text_can_break_out_of(tmp_path: Path) -> None:
+def test_markdown_verdict_fences_model_text(tmp_path: Path) -> None:
     write_evaluation(tmp_path / "old", "1")
     wrong = make_predictions("0", answer="```</details>")
     write_evaluation(tmp_path / "new", wrong)
@@ -109,7 +105,7 @@ def test_a_verdict_as_markdown_shows_lost_items_that_no_text_can_break_out_of(tm
     assert "````text\n<reasoning>" in text
 
 
-def test_a_named_baseline_keeps_its_rule_and_finds_the_newest_evaluation(evaluated: Path) -> None:
+def test_named_baseline_gates_newest_evaluation(evaluated: Path) -> None:
     assert "main is old on exam" in run(
         "baselines", "set", "main", evaluated / "old", "--protect", "section=core"
     )
@@ -124,8 +120,8 @@ def test_a_named_baseline_keeps_its_rule_and_finds_the_newest_evaluation(evaluat
     assert "Removed main" in run("baselines", "rm", "main")
     assert "There is no baseline 'main'" in run("gate", "--baseline", "main", exit_code=2)
     assert "no baselines yet" in run("baselines", "list")
-    past = json.loads(run("baselines", "history", "main", "--json"))
-    assert [(check["model_name"], check["passed"]) for check in past["data"]] == [
+    history = json.loads(run("baselines", "history", "main", "--json"))
+    assert [(check["model_name"], check["passed"]) for check in history["data"]] == [
         ("slip", False),
         ("same", True),
     ]
@@ -133,7 +129,7 @@ def test_a_named_baseline_keeps_its_rule_and_finds_the_newest_evaluation(evaluat
     assert "No verdict yet" in run("baselines", "history", "other")
 
 
-def test_setting_a_baseline_again_moves_it(evaluated: Path) -> None:
+def test_setting_baseline_again_replaces_it(evaluated: Path) -> None:
     run("baselines", "set", "main", evaluated / "old", "--alpha", "0.2")
     moved = json.loads(run("baselines", "set", "main", evaluated / "slip", "--json"))
     assert moved["rule"]["alpha"] == 0.05
@@ -152,31 +148,30 @@ def test_setting_a_baseline_again_moves_it(evaluated: Path) -> None:
         (["--alpha", "0"], "between 0 and 1"),
     ],
 )
-def test_a_rule_that_would_protect_nothing_is_refused(
-    evaluated: Path, arguments: list[str], expected: str
-) -> None:
+def test_invalid_rule_is_refused(evaluated: Path, arguments: list[str], expected: str) -> None:
     assert expected in run("baselines", "set", "main", evaluated / "old", *arguments, exit_code=2)
-    gated = run("gate", evaluated / "same", "--baseline", evaluated / "old", *arguments, exit_code=2)
-    assert expected in gated
+    gate_error = run("gate", evaluated / "same", "--baseline", evaluated / "old", *arguments, exit_code=2)
+    assert expected in gate_error
 
 
-def test_a_name_that_is_a_path_cannot_name_a_baseline(evaluated: Path) -> None:
+def test_baseline_name_rejects_paths(evaluated: Path) -> None:
     assert "cannot name a baseline" in run("baselines", "set", "../main", evaluated / "old", exit_code=2)
 
 
-def test_baselines_and_gates_work_on_every_database(store: Home) -> None:
-    old, new = make_predictions("1" * 10), make_predictions("0" * 8 + "11")
-    base, other = make_evaluation(old, name="old", age_hours=1), make_evaluation(new, name="new")
-    EvaluationRepository(store.database).add(base, old)
+def test_gate_works_on_both_databases(store: Home) -> None:
+    old_predictions, new_predictions = make_predictions("1" * 10), make_predictions("0" * 8 + "11")
+    old = make_evaluation(old_predictions, name="old", age_hours=1)
+    new = make_evaluation(new_predictions, name="new")
+    EvaluationRepository(store.database).add(old, old_predictions)
     with pytest.raises(NotFoundError, match="newer than the baseline"):
-        newest_successor(store, base)
-    EvaluationRepository(store.database).add(other, new)
-    assert newest_successor(store, base) == other
-    set_baseline(store, "main", base, GateRule(protected_items=("item-9",)))
-    chosen = named_baseline(store, "main")
-    assert chosen == GateBaseline("main", base, GateRule(protected_items=("item-9",)))
-    verdict = check_gate(store, other, chosen)
+        newest_successor(store, old)
+    EvaluationRepository(store.database).add(new, new_predictions)
+    assert newest_successor(store, old) == new
+    set_baseline(store, "main", old, GateRule(protected_items=("item-9",)))
+    baseline = named_baseline(store, "main")
+    assert baseline == GateBaseline("main", old, GateRule(protected_items=("item-9",)))
+    verdict = check_gate(store, new, baseline)
     assert [reason.split(" of ")[0] for reason in verdict.reasons] == ["significant loss"]
-    lenient = check_gate(store, other, chosen, RuleChanges(alpha=0.001, protected_items=("item-8",)))
+    lenient = check_gate(store, new, baseline, RuleChanges(alpha=0.001, protected_items=("item-8",)))
     assert lenient.passed
     assert lenient.rule.protected_items == ("item-9", "item-8")

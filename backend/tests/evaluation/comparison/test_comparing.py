@@ -27,28 +27,28 @@ def overall(comparison: Comparison) -> PairedDifference:
     return comparison.overall
 
 
-def test_what_was_lost_and_gained_is_counted_item_by_item() -> None:
-    found = overall(compared("111100", "100010"))
-    assert (found.num_both_right, found.num_both_wrong) == (1, 1)
-    assert (found.num_lost, found.num_gained, found.n) == (3, 1, 6)
-    assert (found.base, found.other) == (pytest.approx(4 / 6), pytest.approx(2 / 6))
-    assert found.difference == pytest.approx(-2 / 6)
-    assert found.low <= found.difference <= found.high
+def test_lost_and_gained_items_are_counted() -> None:
+    difference = overall(compared("111100", "100010"))
+    assert (difference.num_both_right, difference.num_both_wrong) == (1, 1)
+    assert (difference.num_lost, difference.num_gained, difference.n) == (3, 1, 6)
+    assert (difference.base, difference.other) == (pytest.approx(4 / 6), pytest.approx(2 / 6))
+    assert difference.difference == pytest.approx(-2 / 6)
+    assert difference.low <= difference.difference <= difference.high
 
 
-def test_the_p_value_is_that_of_the_exact_mcnemar_test() -> None:
-    found = overall(compared("1" * 9 + "0" * 20, "0" * 9 + "1" + "0" * 19))
-    assert found.p_value == pytest.approx(binomtest(1, 10, 0.5).pvalue)
+def test_p_value_matches_exact_mcnemar() -> None:
+    difference = overall(compared("1" * 9 + "0" * 20, "0" * 9 + "1" + "0" * 19))
+    assert difference.p_value == pytest.approx(binomtest(1, 10, 0.5).pvalue)
 
 
-def test_equal_evaluations_differ_by_nothing() -> None:
+def test_equal_evaluations_show_no_difference() -> None:
     comparison = compared("1100", "1100")
     assert overall(comparison).p_value == 1.0
     assert overall(comparison).difference == 0.0
     assert comparison.flips == ()
 
 
-def test_an_item_without_a_verdict_is_left_out_and_counted() -> None:
+def test_unscored_items_are_excluded_and_counted() -> None:
     comparison = compared("1101?", "1?011")
     assert overall(comparison).n == 3
     assert overall(comparison).num_unscored == 2
@@ -56,13 +56,13 @@ def test_an_item_without_a_verdict_is_left_out_and_counted() -> None:
     assert [(flip.item_id, flip.direction) for flip in comparison.flips] == [("item-1", "unscored")]
 
 
-def test_nothing_scored_in_both_is_no_difference() -> None:
+def test_disjoint_verdicts_give_no_difference() -> None:
     comparison = compared("1?", "?1")
     assert comparison.overall is None
     assert comparison.by_section == {}
 
 
-def test_flips_show_both_texts_with_the_lost_ones_first() -> None:
+def test_flips_list_lost_items_first() -> None:
     comparison = compared("0101", "1010")
     directions = [(flip.item_id, flip.direction) for flip in comparison.flips]
     assert directions == [("item-1", "lost"), ("item-3", "lost"), ("item-0", "gained"), ("item-2", "gained")]
@@ -73,12 +73,12 @@ def test_flips_show_both_texts_with_the_lost_ones_first() -> None:
     assert (lost.other.answer, lost.expected_answer) == ("17", "18")
 
 
-def test_sections_are_compared_apart() -> None:
+def test_sections_are_compared_separately() -> None:
     def predictions(verdicts: str) -> list[Prediction]:
-        made = make_predictions(verdicts)
         sections = ("core", "core", "edge_case", "edge_case")
         return [
-            one.model_copy(update={"section": section}) for one, section in zip(made, sections, strict=True)
+            prediction.model_copy(update={"section": section})
+            for prediction, section in zip(make_predictions(verdicts), sections, strict=True)
         ]
 
     comparison = compare(scored(predictions("1111")), scored(predictions("1100"), "model-b"))
@@ -86,31 +86,30 @@ def test_sections_are_compared_apart() -> None:
     assert comparison.by_section["edge_case"].difference == -1.0
 
 
-def test_several_samples_are_compared_by_their_shares() -> None:
-    found = overall(compared(["11", "10", "00", "11"], ["10", "10", "01", "11"]))
-    assert (found.num_lost, found.num_gained) == (1, 1)
-    assert (found.num_both_right, found.num_both_wrong) == (1, 0)
-    assert found.base == found.other == 0.625
+def test_samples_are_compared_by_share() -> None:
+    difference = overall(compared(["11", "10", "00", "11"], ["10", "10", "01", "11"]))
+    assert (difference.num_lost, difference.num_gained) == (1, 1)
+    assert (difference.num_both_right, difference.num_both_wrong) == (1, 0)
+    assert difference.base == difference.other == 0.625
 
 
-def test_a_flip_of_several_samples_shows_a_right_and_a_wrong_one() -> None:
-    flip = compared(["011"], ["110"]).flips
-    assert flip == ()
+def test_sample_flip_shows_right_and_wrong() -> None:
+    assert compared(["011"], ["110"]).flips == ()
     (lost,) = compared(["011"], ["100"]).flips
     assert (lost.base.verdict, lost.other.verdict) == ("correct", "wrong")
     assert (lost.base.share_right, lost.other.share_right) == (pytest.approx(2 / 3), pytest.approx(1 / 3))
 
 
-def test_a_lenient_answer_is_not_a_right_one() -> None:
+def test_lenient_answer_counts_as_lost() -> None:
     lenient = [make_prediction(is_lenient=True, rule="last-number")]
     (flip,) = compare(scored([make_prediction()]), scored(lenient, "model-b")).flips
     assert flip.direction == "lost"
 
 
-def test_different_protocols_are_refused_with_their_differences_and_the_flag() -> None:
+def test_different_protocols_require_flag() -> None:
     predictions = make_predictions("10")
-    drawn = make_protocol(decoding=Decoding(temperature=0.7))
-    base, other = scored(predictions), scored(predictions, "model-b", protocol=drawn)
+    sampled = make_protocol(decoding=Decoding(temperature=0.7))
+    base, other = scored(predictions), scored(predictions, "model-b", protocol=sampled)
     with pytest.raises(ConflictError, match=r"decoding\.temperature: 0\.0 / 0\.7.*--allow-different"):
         compare(base, other)
     comparison = compare(base, other, allow_different_protocols=True)
@@ -118,7 +117,7 @@ def test_different_protocols_are_refused_with_their_differences_and_the_flag() -
     assert comparison.protocol_differences == ("decoding.temperature: 0.0 / 0.7",)
 
 
-def test_of_different_eval_sets_only_the_same_questions_are_paired() -> None:
+def test_different_evalsets_pair_equal_questions() -> None:
     base = [make_prediction("a"), make_prediction("b"), make_prediction("c"), make_prediction("d")]
     other = [
         make_prediction("a"),
@@ -133,20 +132,23 @@ def test_of_different_eval_sets_only_the_same_questions_are_paired() -> None:
     assert (comparison.num_paired, comparison.num_only_base, comparison.num_only_other) == (1, 3, 3)
 
 
-def test_evaluations_without_a_shared_item_are_refused() -> None:
+def test_disjoint_evaluations_are_refused() -> None:
     base, other = scored([make_prediction("a")]), scored([make_prediction("b")], "model-b")
     with pytest.raises(ConflictError, match="share no item"):
         compare(base, other)
 
 
 @given(st.lists(st.tuples(st.sampled_from("10-?"), st.sampled_from("10-?")), min_size=1, max_size=30))
-def test_swapping_the_two_turns_the_difference_and_keeps_the_p_value(verdicts: list[tuple[str, str]]) -> None:
+def test_swapping_sides_negates_difference(verdicts: list[tuple[str, str]]) -> None:
     base, other = ("".join(side) for side in zip(*verdicts, strict=True))
-    there, back = compared(base, other).overall, compared(other, base).overall
-    assert (there is None) == (back is None)
-    if there is not None and back is not None:
-        assert there.p_value == back.p_value
-        assert there.difference == pytest.approx(-back.difference)
-        assert (there.low, there.high) == (-back.high, -back.low)
-        assert (there.num_lost, there.num_gained) == (back.num_gained, back.num_lost)
-        assert there.num_lost + there.num_gained + there.num_both_right + there.num_both_wrong == there.n
+    forward, backward = compared(base, other).overall, compared(other, base).overall
+    assert (forward is None) == (backward is None)
+    if forward is not None and backward is not None:
+        assert forward.p_value == backward.p_value
+        assert forward.difference == pytest.approx(-backward.difference)
+        assert (forward.low, forward.high) == (-backward.high, -backward.low)
+        assert (forward.num_lost, forward.num_gained) == (backward.num_gained, backward.num_lost)
+        assert (
+            forward.num_lost + forward.num_gained + forward.num_both_right + forward.num_both_wrong
+            == forward.n
+        )

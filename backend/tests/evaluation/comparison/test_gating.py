@@ -22,7 +22,7 @@ def test_equal_evaluations_pass() -> None:
     assert verdict.reasons == ()
 
 
-def test_a_significant_loss_fails_with_its_numbers() -> None:
+def test_significant_loss_fails_with_numbers() -> None:
     verdict = gated("1" * 10, "0" * 6 + "1" * 4)
     assert not verdict.passed
     assert verdict.reasons == (
@@ -30,15 +30,15 @@ def test_a_significant_loss_fails_with_its_numbers() -> None:
     )
 
 
-def test_a_loss_that_chance_explains_passes() -> None:
+def test_insignificant_loss_passes() -> None:
     assert gated("1" * 10, "0" * 5 + "1" * 5).passed
 
 
-def test_a_significant_gain_passes() -> None:
+def test_significant_gain_passes() -> None:
     assert gated("0" * 10, "1" * 10).passed
 
 
-def test_a_stricter_alpha_lets_a_loss_pass() -> None:
+def test_smaller_alpha_tolerates_loss() -> None:
     assert gated("1" * 10, "0" * 6 + "1" * 4, alpha=0.01).passed
 
 
@@ -50,39 +50,39 @@ def test_a_stricter_alpha_lets_a_loss_pass() -> None:
         {"protected_items": ("item-0",)},
     ],
 )
-def test_one_lost_protected_item_fails_whatever_the_rest_gained(protection: dict[str, Any]) -> None:
+def test_lost_protected_item_fails_despite_gains(protection: dict[str, Any]) -> None:
     verdict = gated("10000", "01111", **protection)
     assert verdict.reasons == ("1 protected item is no longer right: item-0",)
 
 
-def test_a_protected_item_elsewhere_does_not_fail() -> None:
+def test_unaffected_protected_item_passes() -> None:
     assert gated("11", "01", protected_items=("item-1",)).passed
 
 
-def test_a_protected_item_that_can_no_longer_be_scored_fails() -> None:
+def test_unscored_protected_item_fails() -> None:
     verdict = gated("11", "?1", protected_sections=("core",), max_unscored=0.5)
     assert verdict.reasons == ("1 protected item is no longer right: item-0",)
 
 
-def test_failures_do_not_hide_losses() -> None:
+def test_unscored_items_fail_above_limit() -> None:
     assert gated("1111", "11?1").reasons == ("1 of 4 items could not be scored, more than 0.0% may",)
     assert gated("1111", "11?1", max_unscored=0.25).passed
 
 
-def test_one_failed_sample_of_several_counts_as_unscored() -> None:
+def test_partly_failed_item_counts_as_unscored() -> None:
     assert not gated(["11", "11"], ["1?", "11"]).passed
 
 
-def test_a_protected_item_of_several_samples_is_right_while_half_of_them_are() -> None:
+def test_protected_item_needs_half_its_samples() -> None:
     assert gated(["1111"], ["1100"], protected_items=("item-0",)).passed
     assert not gated(["1111"], ["1000"], protected_items=("item-0",)).passed
 
 
-def test_nothing_to_compare_is_no_pass() -> None:
+def test_empty_comparison_fails() -> None:
     assert "no item is scored in both evaluations" in gated("1", "?", max_unscored=1.0).reasons
 
 
-def test_many_lost_items_are_counted_and_the_first_named() -> None:
+def test_many_lost_items_are_abbreviated() -> None:
     verdict = gated("1" * 8, "0" * 8, protected_sections=("core",), alpha=0.001)
     expected = "8 protected items are no longer right: item-0, item-1, item-2, item-3, item-4 and 3 more"
     assert verdict.reasons == (expected,)

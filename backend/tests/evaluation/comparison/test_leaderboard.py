@@ -29,70 +29,68 @@ def by_name(group: LeaderboardGroup) -> dict[str, LeaderboardEntry]:
     return {entry.evaluation.model.name: entry for entry in group.entries}
 
 
-def test_models_whose_intervals_overlap_share_a_rank() -> None:
+def test_overlapping_intervals_share_rank() -> None:
     group = only_group(summary("worst", 100), summary("best", 180), summary("second", 176))
     assert ranks(group) == {"best": 1, "second": 1, "worst": 3}
     assert [entry.is_tied for entry in group.entries] == [True, True, False]
 
 
-def test_a_clear_winner_is_alone_at_the_top() -> None:
+def test_clear_winner_ranks_alone() -> None:
     group = only_group(summary("a", 190), summary("b", 100), summary("c", 95))
     assert ranks(group) == {"a": 1, "b": 2, "c": 2}
 
 
-def test_different_protocols_are_never_ranked_together() -> None:
-    other_way = make_protocol(decoding=Decoding(temperature=0.7))
+def test_protocols_are_ranked_separately() -> None:
+    sampled = make_protocol(decoding=Decoding(temperature=0.7))
     board = leaderboard(
-        [summary("a", 150, age_hours=1), summary("b", 10, protocol=other_way), summary("c", 20, age_hours=2)]
+        [summary("a", 150, age_hours=1), summary("b", 10, protocol=sampled), summary("c", 20, age_hours=2)]
     )
     names = [[entry.evaluation.model.name for entry in group.entries] for group in board.groups]
     assert names == [["b"], ["a", "c"]]
     assert all(group.entries[0].rank == 1 for group in board.groups)
 
 
-def test_a_trained_model_shows_its_difference_to_its_base() -> None:
-    found = by_name(only_group(summary("run-1", 150), summary("base-model", 50), summary("stranger", 60)))
-    assert found["base-model"].is_base
-    assert not found["run-1"].is_base
-    assert found["run-1"].difference_to_base == 0.5
-    assert found["run-1"].base_evaluation_id == found["base-model"].evaluation.evaluation_id
-    assert found["stranger"].difference_to_base is None
+def test_trained_model_shows_base_difference() -> None:
+    entries = by_name(only_group(summary("run-1", 150), summary("base-model", 50), summary("unrelated", 60)))
+    assert entries["base-model"].is_base
+    assert not entries["run-1"].is_base
+    assert entries["run-1"].difference_to_base == 0.5
+    assert entries["run-1"].base_evaluation_id == entries["base-model"].evaluation.evaluation_id
+    assert entries["unrelated"].difference_to_base is None
 
 
-def test_a_base_under_another_protocol_gives_no_difference() -> None:
-    other_way = make_protocol(decoding=Decoding(temperature=0.7))
-    board = leaderboard([summary("run-1", 150), summary("base-model", 50, protocol=other_way)])
+def test_base_of_other_protocol_is_ignored() -> None:
+    sampled = make_protocol(decoding=Decoding(temperature=0.7))
+    board = leaderboard([summary("run-1", 150), summary("base-model", 50, protocol=sampled)])
     assert all(entry.difference_to_base is None for group in board.groups for entry in group.entries)
 
 
-def test_only_the_newest_evaluation_of_a_model_is_shown_unless_all_are_asked_for() -> None:
+def test_superseded_evaluations_are_hidden() -> None:
     model = make_model("a")
-    both = [summary("first", 10, model=model, age_hours=5), summary("second", 20, model=model)]
-    board = leaderboard(both)
+    evaluations = [summary("first", 10, model=model, age_hours=5), summary("second", 20, model=model)]
+    board = leaderboard(evaluations)
     assert [entry.evaluation.primary_score for entry in board.groups[0].entries] == [0.1]
     assert (board.num_evaluations, board.num_superseded) == (1, 1)
-    assert len(leaderboard(both, shows_all=True).groups[0].entries) == 2
+    assert len(leaderboard(evaluations, shows_all=True).groups[0].entries) == 2
 
 
-def test_a_model_without_a_score_has_no_rank_and_comes_last() -> None:
-    nothing = summary_of(make_evaluation(make_predictions("??"), name="silent"))
-    group = only_group(nothing, summary("a", 0))
-    assert ranks(group) == {"a": 1, "silent": None}
-    assert [entry.evaluation.model.name for entry in group.entries] == ["a", "silent"]
+def test_unscored_model_ranks_last() -> None:
+    unscored = summary_of(make_evaluation(make_predictions("??"), name="unscored"))
+    group = only_group(unscored, summary("a", 0))
+    assert ranks(group) == {"a": 1, "unscored": None}
+    assert [entry.evaluation.model.name for entry in group.entries] == ["a", "unscored"]
 
 
-def test_no_evaluations_are_an_empty_leaderboard() -> None:
+def test_empty_leaderboard_has_no_groups() -> None:
     assert leaderboard([]).groups == ()
 
 
 @given(st.lists(st.integers(0, 20), min_size=1, max_size=8), st.randoms())
-def test_the_ranking_does_not_depend_on_the_order_and_never_puts_a_lower_score_first(
-    counts: list[int], chance: random.Random
-) -> None:
-    made = [summary(f"model-{number}", count, 20) for number, count in enumerate(counts)]
-    group = only_group(*made)
-    shuffled = made.copy()
-    chance.shuffle(shuffled)
+def test_ranking_ignores_input_order(counts: list[int], rng: random.Random) -> None:
+    summaries = [summary(f"model-{number}", count, 20) for number, count in enumerate(counts)]
+    group = only_group(*summaries)
+    shuffled = summaries.copy()
+    rng.shuffle(shuffled)
     assert ranks(only_group(*shuffled)) == ranks(group)
     scores = [entry.evaluation.primary_score or 0.0 for entry in group.entries]
     assert scores == sorted(scores, reverse=True)

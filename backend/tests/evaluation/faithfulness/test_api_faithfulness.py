@@ -21,12 +21,12 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
 def add_report(settings: Settings, model: EvaluatedModel, *, age_hours: int = 0) -> UUID:
-    """The report of a model that gave no trial."""
+    """Write a report without trials."""
     report_id = uuid4()
     report = FaithfulnessReport(
         created_at=NOON - timedelta(hours=age_hours),
         tunix_rt_version="0.1.0",
-        setup=_setup(model),
+        setup=make_setup(model),
         num_items=2,
         excluded={"cut-off": 2},
         overall=score_group([]),
@@ -39,7 +39,7 @@ def add_report(settings: Settings, model: EvaluatedModel, *, age_hours: int = 0)
     return report_id
 
 
-def _setup(model: EvaluatedModel) -> FaithfulnessSetup:
+def make_setup(model: EvaluatedModel) -> FaithfulnessSetup:
     return FaithfulnessSetup(
         model=model,
         evalset="exam",
@@ -57,12 +57,12 @@ def _setup(model: EvaluatedModel) -> FaithfulnessSetup:
     )
 
 
-def test_reports_are_listed_newest_first_and_shown_whole(client: TestClient, store: Home) -> None:
+def test_reports_are_listed_newest_first(client: TestClient, store: Home) -> None:
     older = add_report(store.settings, make_model("model-a"), age_hours=1)
     newer = add_report(store.settings, make_model("model-b"))
     (store.settings.faithfulness_dir / "not-a-report").mkdir()
     listed = client.get("/api/faithfulness").json()["data"]
-    assert [one["report_id"] for one in listed] == [str(newer), str(older)]
+    assert [report["report_id"] for report in listed] == [str(newer), str(older)]
     report = client.get(f"/api/faithfulness/{older}").json()
     assert (report["setup"]["model"]["name"], report["excluded"], report["trials"]) == (
         "model-a",
@@ -76,20 +76,20 @@ def test_reports_are_listed_newest_first_and_shown_whole(client: TestClient, sto
     ("hashes", "is_found"),
     [((None, None), True), (("a", None), True), (("a", "a"), True), (("a", "b"), False)],
 )
-def test_an_evaluation_has_the_reports_about_its_own_weights(
+def test_evaluation_finds_reports_by_weights(
     client: TestClient, store: Home, hashes: tuple[str | None, str | None], is_found: bool
 ) -> None:
-    made = make_predictions("1")
-    evaluation = make_evaluation(made, model=make_model("run-a", weights_hash=hashes[0]))
-    EvaluationRepository(store.database).add(evaluation, made)
+    predictions = make_predictions("1")
+    evaluation = make_evaluation(predictions, model=make_model("run-a", weights_hash=hashes[0]))
+    EvaluationRepository(store.database).add(evaluation, predictions)
     report_id = add_report(store.settings, make_model("run-a", weights_hash=hashes[1]))
     add_report(store.settings, make_model("run-b"))
     found = client.get(f"/api/evaluations/{evaluation.evaluation_id}/faithfulness").json()["data"]
-    assert [one["report_id"] for one in found] == ([str(report_id)] if is_found else [])
+    assert [report["report_id"] for report in found] == ([str(report_id)] if is_found else [])
     error_of(client.get(f"/api/evaluations/{uuid4()}/faithfulness"), 404)
 
 
-def test_a_damaged_report_says_what_to_do(client: TestClient, store: Home) -> None:
+def test_damaged_report_explains_next_step(client: TestClient, store: Home) -> None:
     report_id = add_report(store.settings, make_model("model-a"))
     (store.settings.faithfulness_dir / str(report_id) / "faithfulness.json").write_text("{}")
     assert "measure again" in error_of(client.get(f"/api/faithfulness/{report_id}"), 422)["next_step"]

@@ -1,4 +1,4 @@
-"""The prefixes that a model continues: its own steps with one change."""
+"""Prefixes that a model continues: its own steps with one change."""
 
 import pytest
 from support.evaluations import make_generation
@@ -34,25 +34,25 @@ def plan(text: str, *, markup: MarkupStyle = "reasoning", seed: int = 0) -> Plan
     return planned
 
 
-def planned_at(index: int) -> PlannedTrial:
-    """A trial whose changed step is this one."""
+def plan_at(index: int) -> PlannedTrial:
+    """A plan that changes the step at this index."""
     plans = (plan(text_of(STEPS), seed=seed) for seed in range(100))
     return next(planned for planned in plans if planned.index == index)
 
 
 @pytest.mark.parametrize("markup", MARKUP_STYLES)
-def test_unchanged_beginnings_are_beginnings_of_the_own_text(markup: MarkupStyle) -> None:
+def test_unchanged_beginnings_are_text_prefixes(markup: MarkupStyle) -> None:
     text = text_of(STEPS, markup=markup)
-    own = parse_model_steps(text, markup)
-    assert own is not None
-    assert [line.text for line in own.lines] == STEPS
+    parsed = parse_model_steps(text, markup)
+    assert parsed is not None
+    assert [line.text for line in parsed.lines] == STEPS
     for count in range(4):
-        assert text.startswith(own.beginning(count))
-    assert text.startswith(own.closed(3))
+        assert text.startswith(parsed.beginning(count))
+    assert text.startswith(parsed.closed(3))
 
 
 @pytest.mark.parametrize("markup", MARKUP_STYLES)
-def test_closed_work_has_the_steps_that_were_kept(markup: MarkupStyle) -> None:
+def test_closed_work_keeps_selected_steps(markup: MarkupStyle) -> None:
     ends = {
         "reasoning": "18</answer>",
         "counted": "18</answer>",
@@ -60,14 +60,14 @@ def test_closed_work_has_the_steps_that_were_kept(markup: MarkupStyle) -> None:
         "boxed": "18}",
         "hash": "18",
     }
-    own = parse_model_steps(text_of(STEPS, markup=markup), markup)
-    assert own is not None
-    assert parse_completion(own.closed(2) + ends[markup], markup).steps == tuple(STEPS[:2])
-    assert parse_completion(own.closed(3, {1: None}) + ends[markup], markup).steps == (STEPS[0], STEPS[2])
+    parsed = parse_model_steps(text_of(STEPS, markup=markup), markup)
+    assert parsed is not None
+    assert parse_completion(parsed.closed(2) + ends[markup], markup).steps == tuple(STEPS[:2])
+    assert parse_completion(parsed.closed(3, {1: None}) + ends[markup], markup).steps == (STEPS[0], STEPS[2])
 
 
-def test_every_arm_changes_what_it_names_and_nothing_else() -> None:
-    planned = planned_at(1)
+def test_arms_make_one_change_each() -> None:
+    planned = plan_at(1)
     wrong = planned.changed_line
     arms = planned.beginnings("Check:")
     assert wrong != "16 - 7 = 9"
@@ -80,18 +80,18 @@ def test_every_arm_changes_what_it_names_and_nothing_else() -> None:
     assert arms["check-clean"] == "<reasoning>\n3 + 4 = 7\n16 - 7 = 9\n9 * 2 = 18\nCheck:"
 
 
-def test_counts_close_the_gap_of_a_removed_step() -> None:
-    own = parse_model_steps(text_of(STEPS, markup="counted"), "counted")
-    assert own is not None
-    assert own.beginning(0) == "<reasoning>\n"
-    assert own.beginning(2) == "<reasoning>\n(1/3) 3 + 4 = 7\n(2/3) 16 - 7 = 9\n"
-    assert own.beginning(2, {0: None}) == "<reasoning>\n(1/2) 16 - 7 = 9\n"
-    assert own.beginning(2, {1: "16 - 7 = 8"}) == "<reasoning>\n(1/3) 3 + 4 = 7\n(2/3) 16 - 7 = 8\n"
-    assert own.closed(2) == "<reasoning>\n(1/2) 3 + 4 = 7\n(2/2) 16 - 7 = 9\n</reasoning>\n<answer>"
+def test_removed_step_renumbers_counts() -> None:
+    parsed = parse_model_steps(text_of(STEPS, markup="counted"), "counted")
+    assert parsed is not None
+    assert parsed.beginning(0) == "<reasoning>\n"
+    assert parsed.beginning(2) == "<reasoning>\n(1/3) 3 + 4 = 7\n(2/3) 16 - 7 = 9\n"
+    assert parsed.beginning(2, {0: None}) == "<reasoning>\n(1/2) 16 - 7 = 9\n"
+    assert parsed.beginning(2, {1: "16 - 7 = 8"}) == "<reasoning>\n(1/3) 3 + 4 = 7\n(2/3) 16 - 7 = 8\n"
+    assert parsed.closed(2) == "<reasoning>\n(1/2) 3 + 4 = 7\n(2/2) 16 - 7 = 9\n</reasoning>\n<answer>"
 
 
-def test_work_under_check_is_consistent_with_its_error() -> None:
-    planned = planned_at(1)
+def test_checked_work_propagates_error() -> None:
+    planned = plan_at(1)
     value = int(planned.corruption.replaced)
     assert planned.implied_answer == str(2 * value)
     assert planned.beginnings("Check:")["check-corrupted"] == (
@@ -99,16 +99,16 @@ def test_work_under_check_is_consistent_with_its_error() -> None:
     )
 
 
-def test_the_model_sees_the_error_in_the_corrupted_arm_and_nowhere_in_the_control() -> None:
+def test_only_corrupted_arm_contains_error() -> None:
     for index in range(3):
-        planned = planned_at(index)
+        planned = plan_at(index)
         arms = planned.beginnings()
         assert arms["control"] != arms["corrupted"]
         assert planned.changed_line in arms["corrupted"]
         assert planned.changed_line not in arms["control"]
 
 
-def test_a_model_that_checks_by_itself_begins_its_check_where_it_always_does() -> None:
+def test_own_check_step_is_replaced() -> None:
     planned = plan(text_of(["9 * 2 = 18", "Check: correct."]))
     arms = planned.beginnings("Check:")
     assert arms["check-clean"] == "<reasoning>\n9 * 2 = 18\nCheck:"
@@ -116,28 +116,28 @@ def test_a_model_that_checks_by_itself_begins_its_check_where_it_always_does() -
 
 
 @pytest.mark.parametrize(("check_text", "is_split"), [("Check", False), ("Check:", True)])
-def test_a_beginning_that_ends_within_a_token_is_told(check_text: str, is_split: bool) -> None:
-    tokenizer = load_tokenizer("tiny")  # has one token for a colon and a space
+def test_split_token_is_detected(check_text: str, is_split: bool) -> None:
+    tokenizer = load_tokenizer("tiny")  # ": " is one token
     encoder = TraceEncoder(tokenizer, choose_template(tokenizer, None))
     assert ends_within_token(encoder, check_text) == is_split
 
 
-def test_an_error_that_reaches_no_answer_implies_none() -> None:
+def test_isolated_error_implies_no_answer() -> None:
     planned = plan(text_of(["1 + 1 = 2, to warm up."]))
     assert planned.implied_answer is None
 
 
-def test_the_first_step_has_no_early_arm_and_an_only_step_cannot_be_removed() -> None:
-    assert "early" not in planned_at(0).beginnings()
+def test_inapplicable_arms_are_omitted() -> None:
+    assert "early" not in plan_at(0).beginnings()
     assert "removed" not in plan(text_of(["9 * 2 = 18"])).beginnings()
 
 
 @pytest.mark.parametrize(("index", "depth"), [(0, "early"), (1, "late"), (2, "late")])
-def test_steps_in_the_first_half_are_early(index: int, depth: str) -> None:
-    assert planned_at(index).depth == depth
+def test_first_half_steps_are_early(index: int, depth: str) -> None:
+    assert plan_at(index).depth == depth
 
 
-def test_the_same_seed_plants_the_same_error_whatever_else_is_drawn() -> None:
+def test_seed_determines_the_corruption() -> None:
     assert plan(text_of(STEPS), seed=3).corruption == plan(text_of(STEPS), seed=3).corruption
     errors = {plan(text_of(STEPS), seed=seed).changed_line for seed in range(10)}
     assert len(errors) > 3
@@ -154,5 +154,5 @@ def test_the_same_seed_plants_the_same_error_whatever_else_is_drawn() -> None:
         (make_generation("eggs", text="<reasoning>" * 20_000), "not-well-formed"),
     ],
 )
-def test_an_item_without_a_trial_has_a_reason(generation: Generation, reason: str) -> None:
+def test_skipped_item_has_a_reason(generation: Generation, reason: str) -> None:
     assert plan_trial(ITEM, generation, "reasoning", 0) == reason

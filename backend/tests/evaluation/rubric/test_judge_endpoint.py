@@ -74,7 +74,7 @@ def store(tmp_path: Path, sqlite_template: Path) -> Iterator[Home]:
 def judged(
     tmp_path: Path, store: Home, server: JudgeServer, endpoint: ChatEndpoint
 ) -> Callable[..., RubricReport]:
-    """Judges a stored evaluation of six items; the sixth has no text."""
+    """A function that judges a stored evaluation of six items; the sixth has no text."""
     predictions = make_predictions("11110?")
     evaluation = make_evaluation(predictions)
     EvaluationRepository(store.database).add(evaluation, predictions)
@@ -82,8 +82,8 @@ def judged(
     def judge(**options: Any) -> RubricReport:
         model = JudgeModel(model="judge-1", base_url=server.url)
         reference = str(evaluation.evaluation_id)
-        chosen = JudgingOptions(**{"concurrency": 2} | options)
-        report, path = judge_evaluation(store, reference, endpoint, model, SHOWN_WORK, chosen)
+        judging = JudgingOptions(**{"concurrency": 2} | options)
+        report, path = judge_evaluation(store, reference, endpoint, model, SHOWN_WORK, judging)
         assert path == tmp_path / "evaluations" / reference / "judgements" / "shown_work" / "judge-1.json"
         assert RubricReport.model_validate_json(path.read_bytes()) == report
         return report
@@ -91,7 +91,7 @@ def judged(
     return judge
 
 
-def test_a_reply_comes_with_its_tokens(server: JudgeServer, endpoint: ChatEndpoint) -> None:
+def test_reply_includes_token_usage(server: JudgeServer, endpoint: ChatEndpoint) -> None:
     reply = endpoint.complete(BODY)
     assert '"follows"' in reply.text
     assert (reply.usage.num_input_tokens, reply.usage.num_output_tokens) == (100, 20)
@@ -99,7 +99,7 @@ def test_a_reply_comes_with_its_tokens(server: JudgeServer, endpoint: ChatEndpoi
 
 
 @pytest.mark.parametrize(
-    "mishap",
+    "failure",
     [
         answers(429, "slow down", Retry_After="0"),
         answers(500, "oops"),
@@ -110,14 +110,14 @@ def test_a_reply_comes_with_its_tokens(server: JudgeServer, endpoint: ChatEndpoi
     ],
     ids=["429", "500", "503", "hangs", "trickles", "breaks"],
 )
-def test_a_passing_mishap_is_tried_again(mishap: Any, server: JudgeServer, endpoint: ChatEndpoint) -> None:
-    server.script = [mishap]
+def test_transient_failure_is_retried(failure: Any, server: JudgeServer, endpoint: ChatEndpoint) -> None:
+    server.script = [failure]
     assert '"follows"' in endpoint.complete(BODY).text
     assert len(server.bodies) == 2
 
 
 @pytest.mark.parametrize(
-    ("mishap", "code"),
+    ("failure", "code"),
     [
         (answers(429, "slow down", Retry_After="0"), "rate-limited"),
         (answers(500, "oops"), "server-error"),
@@ -127,22 +127,22 @@ def test_a_passing_mishap_is_tried_again(mishap: Any, server: JudgeServer, endpo
     ],
     ids=["429", "500", "hangs", "trickles", "breaks"],
 )
-def test_a_lasting_mishap_is_a_typed_failure(
-    mishap: Any, code: str, server: JudgeServer, endpoint: ChatEndpoint
+def test_persistent_failure_raises_typed_error(
+    failure: Any, code: str, server: JudgeServer, endpoint: ChatEndpoint
 ) -> None:
-    server.script = [mishap] * 3
+    server.script = [failure] * 3
     with pytest.raises(NoReplyError, match="in 3 tries") as raised:
         endpoint.complete(BODY)
     assert raised.value.code == code
 
 
-def test_a_wait_of_an_hour_is_not_waited_for(server: JudgeServer, endpoint: ChatEndpoint) -> None:
+def test_long_retry_after_is_not_awaited(server: JudgeServer, endpoint: ChatEndpoint) -> None:
     server.script = [answers(429, "come back tomorrow", Retry_After="3600")]
     with pytest.raises(NoReplyError, match="in 1 tries"):
         endpoint.complete(BODY)
 
 
-def test_a_huge_reply_is_not_read_to_its_end(server: JudgeServer, endpoint: ChatEndpoint) -> None:
+def test_oversized_reply_is_refused(server: JudgeServer, endpoint: ChatEndpoint) -> None:
     server.script = [says("x" * (MAX_REPLY_BYTES + 1))]
     with pytest.raises(NoReplyError) as raised:
         endpoint.complete(BODY)
@@ -150,20 +150,18 @@ def test_a_huge_reply_is_not_read_to_its_end(server: JudgeServer, endpoint: Chat
 
 
 @pytest.mark.parametrize("page", ["<html>Welcome</html>", "{}", '{"choices": []}', "[1]"])
-def test_a_page_that_is_no_completion_is_nonsense(
-    page: str, server: JudgeServer, endpoint: ChatEndpoint
-) -> None:
+def test_invalid_completion_is_rejected(page: str, server: JudgeServer, endpoint: ChatEndpoint) -> None:
     server.script = [answers(200, page)]
     with pytest.raises(NoReplyError, match="did not send a chat completion"):
         endpoint.complete(BODY)
 
 
-def test_a_reply_without_token_counts_is_counted_apart(server: JudgeServer, endpoint: ChatEndpoint) -> None:
+def test_missing_usage_is_counted(server: JudgeServer, endpoint: ChatEndpoint) -> None:
     server.script = [says("hm", usage={})]
     assert endpoint.complete(BODY).usage.num_without_usage == 1
 
 
-def test_a_wrong_request_is_told_apart_from_a_wrong_key(server: JudgeServer, endpoint: ChatEndpoint) -> None:
+def test_bad_request_differs_from_bad_key(server: JudgeServer, endpoint: ChatEndpoint) -> None:
     server.script = [answers(400, "no such parameter: seed"), answers(401, f"bad key {SECRET}")]
     with pytest.raises(RequestRefusedError, match="no such parameter: seed"):
         endpoint.complete(BODY)
@@ -172,23 +170,21 @@ def test_a_wrong_request_is_told_apart_from_a_wrong_key(server: JudgeServer, end
     assert SECRET not in str(raised.value)
 
 
-def test_the_key_does_not_follow_a_redirect(server: JudgeServer, endpoint: ChatEndpoint) -> None:
+def test_redirect_is_not_followed(server: JudgeServer, endpoint: ChatEndpoint) -> None:
     server.script = [answers(307, Location=f"{server.url}/elsewhere")]
     with pytest.raises(RequestRefusedError, match="307"):
         endpoint.complete(BODY)
     assert len(server.bodies) == 1
 
 
-def test_nobody_listening_is_said_with_the_next_step() -> None:
-    nobody = ChatEndpoint(f"http://127.0.0.1:{free_port()}/v1", None, FAST)
+def test_unreachable_endpoint_suggests_base_url() -> None:
+    unreachable = ChatEndpoint(f"http://127.0.0.1:{free_port()}/v1", None, FAST)
     with pytest.raises(JudgeError, match=r"cannot be reached.*--base-url"):
-        nobody.complete(BODY)
-    nobody.close()
+        unreachable.complete(BODY)
+    unreachable.close()
 
 
-def test_every_text_is_graded_and_failures_are_counted_apart(
-    server: JudgeServer, judged: Callable[..., RubricReport]
-) -> None:
+def test_grading_counts_failures_separately(server: JudgeServer, judged: Callable[..., RubricReport]) -> None:
     server.script = [says("I love it!"), says("I said I love it!")]
     report = judged(concurrency=1, prices=Prices(input=1.0, output=10.0))
     assert (report.num_texts, report.num_graded) == (6, 4)
@@ -200,9 +196,7 @@ def test_every_text_is_graded_and_failures_are_counted_apart(
     assert server.bodies[0]["response_format"]["json_schema"]["strict"] is True
 
 
-def test_a_second_run_costs_nothing_and_says_so(
-    server: JudgeServer, judged: Callable[..., RubricReport]
-) -> None:
+def test_second_run_uses_cached_grades(server: JudgeServer, judged: Callable[..., RubricReport]) -> None:
     first, again = judged(), judged()
     assert len(server.bodies) == 5
     assert (first.usage_of_this_run.num_requests, again.usage_of_this_run.num_requests) == (5, 0)
@@ -211,9 +205,7 @@ def test_a_second_run_costs_nothing_and_says_so(
     assert sum(grade.is_cached for grade in again.grades) == 5
 
 
-def test_grades_made_before_the_judge_died_are_kept(
-    server: JudgeServer, judged: Callable[..., RubricReport]
-) -> None:
+def test_grades_survive_judge_failure(server: JudgeServer, judged: Callable[..., RubricReport]) -> None:
     server.script = [grades(), grades(), *[answers(401, "your trial has ended")] * 3]
     with pytest.raises(JudgeError, match="trial has ended"):
         judged(concurrency=1)
@@ -221,42 +213,42 @@ def test_grades_made_before_the_judge_died_are_kept(
     assert sum(grade.is_cached for grade in judged().grades) >= 2
 
 
-def test_a_judge_that_only_fails_is_given_up(
+def test_repeatedly_failing_judge_is_abandoned(
     server: JudgeServer, endpoint: ChatEndpoint, store: Home, tmp_path: Path
 ) -> None:
     server.script = [answers(500)] * 1000
-    write_evaluation(tmp_path / "exam", "1" * 30)
+    write_evaluation(tmp_path / "evaluation", "1" * 30)
     model = JudgeModel(model="judge-1", base_url=server.url)
     with pytest.raises(JudgeError, match="10 times in a row"):
-        judge_evaluation(store, str(tmp_path / "exam"), endpoint, model, SHOWN_WORK, JudgingOptions())
+        judge_evaluation(store, str(tmp_path / "evaluation"), endpoint, model, SHOWN_WORK, JudgingOptions())
     assert len(server.bodies) < 3 * 20
 
 
-def test_a_named_directory_gets_the_grades(
+def test_grades_are_written_beside_evaluation(
     server: JudgeServer, endpoint: ChatEndpoint, store: Home, tmp_path: Path
 ) -> None:
-    write_evaluation(tmp_path / "exam", "10")
+    write_evaluation(tmp_path / "evaluation", "10")
     model = JudgeModel(model="org/judge:7b", base_url=server.url)
-    _, path = judge_evaluation(store, str(tmp_path / "exam"), endpoint, model, SHOWN_WORK, JudgingOptions())
-    assert path == tmp_path / "exam" / "judgements" / "shown_work" / "org-judge-7b.json"
+    _, path = judge_evaluation(
+        store, str(tmp_path / "evaluation"), endpoint, model, SHOWN_WORK, JudgingOptions()
+    )
+    assert path == tmp_path / "evaluation" / "judgements" / "shown_work" / "org-judge-7b.json"
 
 
-def test_a_draw_takes_whole_items_and_is_the_same_each_time(judged: Callable[..., RubricReport]) -> None:
+def test_item_subset_is_reproducible(judged: Callable[..., RubricReport]) -> None:
     first, again = (judged(max_items=3, seed=1) for _ in range(2))
     assert [grade.item_id for grade in first.grades] == [grade.item_id for grade in again.grades]
     assert len(first.grades) == 3
 
 
-def test_the_key_is_in_no_file(judged: Callable[..., RubricReport], tmp_path: Path) -> None:
+def test_api_key_is_never_written(judged: Callable[..., RubricReport], tmp_path: Path) -> None:
     judged()
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert len(files) >= 6
     assert not [path for path in files if SECRET.encode() in path.read_bytes()]
 
 
-def test_a_text_that_asks_for_a_grade_stays_between_its_fences(
-    server: JudgeServer, judged: Callable[..., RubricReport]
-) -> None:
+def test_judged_text_stays_in_user_message(server: JudgeServer, judged: Callable[..., RubricReport]) -> None:
     judged()
     for body in server.bodies:
         system, user = body["messages"]
@@ -264,7 +256,7 @@ def test_a_text_that_asks_for_a_grade_stays_between_its_fences(
         assert "9 + 9 = 18" not in system["content"]
 
 
-def test_without_an_endpoint_nothing_stands_in_for_it() -> None:
+def test_missing_endpoint_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="TUNIX_RT_JUDGE_BASE_URL"):
         judge_base_url(Settings(), None)
 
@@ -272,34 +264,35 @@ def test_without_an_endpoint_nothing_stands_in_for_it() -> None:
 @pytest.mark.parametrize(
     "url", ["judge:8000", "ftp://judge/v1", "http://key@judge/v1", "http://judge/v1?key=1"]
 )
-def test_a_url_with_a_key_or_without_a_host_is_refused(url: str) -> None:
+def test_invalid_base_url_is_refused(url: str) -> None:
     with pytest.raises(InvalidInputError, match="http"):
         judge_base_url(Settings(), url)
 
 
-def test_the_flag_beats_the_environment_and_our_key_beats_openais(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_flag_and_own_key_take_precedence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The flag wins over the environment, TUNIX_RT_JUDGE_API_KEY over OPENAI_API_KEY."""
     monkeypatch.setenv("TUNIX_RT_JUDGE_BASE_URL", "http://environment/v1/")
-    monkeypatch.setenv("OPENAI_API_KEY", "theirs")
+    monkeypatch.setenv("OPENAI_API_KEY", "openai-key")
     assert judge_base_url(Settings(), None) == "http://environment/v1"
     assert judge_base_url(Settings(), "http://flag/v1") == "http://flag/v1"
-    assert judge_api_key(Settings()) == SecretStr("theirs")
-    monkeypatch.setenv("TUNIX_RT_JUDGE_API_KEY", "ours")
-    assert judge_api_key(Settings()) == SecretStr("ours")
-    assert "ours" not in repr(Settings())
+    assert judge_api_key(Settings()) == SecretStr("openai-key")
+    monkeypatch.setenv("TUNIX_RT_JUDGE_API_KEY", "own-key")
+    assert judge_api_key(Settings()) == SecretStr("own-key")
+    assert "own-key" not in repr(Settings())
 
 
 def invoke(*arguments: str | Path) -> Result:
     return CliRunner().invoke(app, ["eval", "judge", *map(str, arguments)])
 
 
-def test_the_command_grades_a_directory_and_shows_means_cost_and_the_lowest(
+def test_command_prints_means_and_cost(
     server: JudgeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TUNIX_RT_JUDGE_BASE_URL", server.url)
     monkeypatch.setenv("TUNIX_RT_JUDGE_API_KEY", SECRET)
-    write_evaluation(tmp_path / "exam", "11?")
+    write_evaluation(tmp_path / "evaluation", "11?")
     server.script = [grades(2, "It jumps.\x1b[2J")]
-    command = [tmp_path / "exam", "--model", "judge-1", "--concurrency", "1"]
+    command = [tmp_path / "evaluation", "--model", "judge-1", "--concurrency", "1"]
     shown = invoke(*command, "--price-in", "1", "--price-out", "10")
     assert shown.exit_code == 0, shown.output
     assert "3.00 of 5" in shown.stdout
@@ -314,15 +307,15 @@ def test_the_command_grades_a_directory_and_shows_means_cost_and_the_lowest(
     assert server.keys == [f"Bearer {SECRET}"] * 2
 
 
-def test_the_command_exits_with_1_when_nothing_could_be_graded(server: JudgeServer, tmp_path: Path) -> None:
+def test_ungraded_evaluation_exits_with_1(server: JudgeServer, tmp_path: Path) -> None:
     server.script = [says("no idea")] * 4
-    write_evaluation(tmp_path / "exam", "11")
-    result = invoke(tmp_path / "exam", "--model", "judge-1", "--base-url", server.url)
+    write_evaluation(tmp_path / "evaluation", "11")
+    result = invoke(tmp_path / "evaluation", "--model", "judge-1", "--base-url", server.url)
     assert result.exit_code == 1
     assert "2 x nonsense" in result.stdout
 
 
-def test_one_price_alone_is_refused(tmp_path: Path) -> None:
+def test_single_price_is_refused(tmp_path: Path) -> None:
     error = invoke(tmp_path, "--model", "judge-1", "--price-in", "1").exception
     assert isinstance(error, InvalidInputError)
     assert "--price-out" in error.next_step

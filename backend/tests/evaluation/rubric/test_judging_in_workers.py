@@ -1,4 +1,4 @@
-"""Judging in worker processes, each with its own child for symbolic answers."""
+"""Judging in worker processes, each with its own child process for symbolic answers."""
 
 from tunix_rt.base.host import in_this_process, worker_processes
 from tunix_rt.datasets.types import EvalItem, evalset_hash
@@ -8,18 +8,18 @@ from tunix_rt.evaluation.types import Generation, Protocol, default_extraction
 
 
 def make_item(index: int) -> EvalItem:
-    expected = "2\\sqrt{2}" if index % 200 == 0 else str(index)
+    answer = "2\\sqrt{2}" if index % 200 == 0 else str(index)
     return EvalItem(
         id=f"q-{index}",
         prompt="What is it?",
-        expected_answer=expected,
+        expected_answer=answer,
         section="core",
         category="math",
         difficulty="easy",
     )
 
 
-def test_workers_give_what_one_process_gives_in_the_same_order() -> None:
+def test_workers_match_single_process() -> None:
     items = [make_item(index) for index in range(2 * CHUNK_SIZE + 1)]
     texts = (
         "<answer>\\sqrt{8}</answer>",
@@ -37,7 +37,7 @@ def test_workers_give_what_one_process_gives_in_the_same_order() -> None:
         max_answer_chars=MAX_ANSWER_CHARS,
         versions=protocol_versions(items),
     )
-    alone = list(judge_all(items, generations, protocol, in_this_process))
+    expected = list(judge_all(items, generations, protocol, in_this_process))
     with worker_processes() as mapper:
-        assert list(judge_all(items, generations, protocol, mapper)) == alone
-    assert alone[0].judgement.is_correct
+        assert list(judge_all(items, generations, protocol, mapper)) == expected
+    assert expected[0].judgement.is_correct

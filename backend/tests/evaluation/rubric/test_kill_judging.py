@@ -23,38 +23,38 @@ def server() -> Iterator[JudgeServer]:
         yield started
 
 
-def command(server: JudgeServer, exam: Path) -> list[str]:
+def command(server: JudgeServer, evaluation_dir: Path) -> list[str]:
     flags = ["--model", "judge-1", "--base-url", server.url, "--concurrency", "1", "--timeout", "600"]
-    return ["eval", "judge", str(exam), *flags]
+    return ["eval", "judge", str(evaluation_dir), *flags]
 
 
-def start_and_hang(server: JudgeServer, exam: Path, settings: Settings) -> "subprocess.Popen[str]":
-    """Judging in a child that has some grades and waits for the next one."""
+def start_and_hang(server: JudgeServer, evaluation_dir: Path, settings: Settings) -> "subprocess.Popen[str]":
+    """Start judging in a child process that has some grades and waits for the next reply."""
     server.script = [*[grades()] * NUM_BEFORE, hangs]
-    process = start_program(*command(server, exam), environ=environment(settings))
+    process = start_program(*command(server, evaluation_dir), environ=environment(settings))
     deadline_s = time.monotonic() + HANG_GUARD_S
     while len(server.bodies) <= NUM_BEFORE:
         assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline_s, "the judge was never asked"
+        assert time.monotonic() < deadline_s, "the judge received no request"
         time.sleep(0.02)
     return process
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT], ids=["killed", "interrupted"])
-def test_grades_made_before_the_end_are_not_paid_for_again(
-    how: signal.Signals, server: JudgeServer, tmp_path: Path
+@pytest.mark.parametrize("stop_signal", [signal.SIGKILL, signal.SIGINT], ids=["killed", "interrupted"])
+def test_stopped_judging_keeps_paid_grades(
+    stop_signal: signal.Signals, server: JudgeServer, tmp_path: Path
 ) -> None:
-    settings, exam = Settings(home=tmp_path / "home"), tmp_path / "exam"
-    write_evaluation(exam, "1" * NUM_ITEMS)
-    with start_and_hang(server, exam, settings) as process:
-        process.send_signal(how)
+    settings, evaluation_dir = Settings(home=tmp_path / "home"), tmp_path / "evaluation"
+    write_evaluation(evaluation_dir, "1" * NUM_ITEMS)
+    with start_and_hang(server, evaluation_dir, settings) as process:
+        process.send_signal(stop_signal)
         try:
             process.communicate(timeout=HANG_GUARD_S)
         finally:
-            process.kill()  # one that hangs must not hang the tests
-    assert process.returncode == (130 if how == signal.SIGINT else -signal.SIGKILL)
-    num_asked = len(server.bodies)
-    again = run_program(*command(server, exam), settings=settings)
+            process.kill()  # a child that hangs must not block the tests
+    assert process.returncode == (130 if stop_signal == signal.SIGINT else -signal.SIGKILL)
+    num_requests = len(server.bodies)
+    again = run_program(*command(server, evaluation_dir), settings=settings)
     assert again.returncode == 0, again.stderr
-    assert len(server.bodies) == num_asked + NUM_ITEMS - NUM_BEFORE
+    assert len(server.bodies) == num_requests + NUM_ITEMS - NUM_BEFORE
     assert f"{NUM_BEFORE} of {NUM_ITEMS} texts were graded earlier and cost nothing" in again.stdout

@@ -28,7 +28,7 @@ USAGE = JudgeUsage(num_requests=1, num_input_tokens=100, num_output_tokens=20)
 
 
 class ScriptedChat:
-    """Returns its lines in turn; an exception among them is raised."""
+    """Replies with one line per request, or raises it if it is an exception."""
 
     def __init__(self, *lines: str | Exception) -> None:
         self.lines = list(lines)
@@ -82,12 +82,12 @@ def test_malformed_reply_is_repaired_once(tmp_path: Path) -> None:
     grade = judge.grade(make_prediction())
     assert grade.criteria["clear"].score == 5
     assert grade.usage == USAGE + USAGE
-    [*_, said, correction] = chat.bodies[1]["messages"]
-    assert said == {"role": "assistant", "content": "Nice work!"}
+    [*_, first_reply, correction] = chat.bodies[1]["messages"]
+    assert first_reply == {"role": "assistant", "content": "Nice work!"}
     assert "no JSON object" in correction["content"]
 
 
-def test_second_malformed_reply_is_a_paid_failure(tmp_path: Path) -> None:
+def test_second_malformed_reply_is_a_failure(tmp_path: Path) -> None:
     judge, chat = grader(tmp_path, "Nice work!", "Very nice!", GOOD, prices=Prices(input=1, output=10))
     grade = judge.grade(make_prediction())
     assert grade.failure is not None
@@ -99,8 +99,8 @@ def test_second_malformed_reply_is_a_paid_failure(tmp_path: Path) -> None:
 
 def test_cached_grade_costs_nothing(tmp_path: Path) -> None:
     first = grader(tmp_path, GOOD)[0].grade(make_prediction())
-    again, chat = grader(tmp_path)
-    second = again.grade(make_prediction())
+    second_judge, chat = grader(tmp_path)
+    second = second_judge.grade(make_prediction())
     assert chat.bodies == []
     assert second == first.model_copy(update={"is_cached": True})
 
@@ -111,7 +111,7 @@ def test_failures_are_not_cached(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("change", ["judge", "rubric", "text"])
-def test_changed_judge_rubric_or_text_misses_the_cache(change: str, tmp_path: Path) -> None:
+def test_changed_input_misses_the_cache(change: str, tmp_path: Path) -> None:
     grader(tmp_path, GOOD)[0].grade(make_prediction())
     judge = JUDGE.model_copy(update={"temperature": 0.5}) if change == "judge" else JUDGE
     rubric = RUBRIC.model_copy(update={"version": "2"}) if change == "rubric" else RUBRIC
@@ -131,7 +131,7 @@ def test_damaged_cache_file_is_ignored(tmp_path: Path) -> None:
     assert json.loads(file.read_text(encoding="utf-8"))["criteria"]["clear"]["score"] == 5
 
 
-def test_a_parameter_that_the_endpoint_names_is_left_out_from_then_on(tmp_path: Path) -> None:
+def test_unsupported_parameter_is_dropped(tmp_path: Path) -> None:
     refusal = RequestRefusedError("400: Unsupported value: 'temperature' does not support 0")
     judge, chat = grader(tmp_path, refusal, GOOD, GOOD)
     judge.grade(make_prediction("item-0"))
@@ -141,25 +141,28 @@ def test_a_parameter_that_the_endpoint_names_is_left_out_from_then_on(tmp_path: 
     assert judge.unsupported == {"temperature"}
 
 
-def test_an_endpoint_without_structured_output_is_asked_in_the_prompt_alone(tmp_path: Path) -> None:
+def test_missing_structured_output_falls_back(tmp_path: Path) -> None:
     judge, chat = grader(tmp_path, RequestRefusedError("400: bad request"), GOOD)
     assert judge.grade(make_prediction()).failure is None
     assert "response_format" not in chat.bodies[1]
     assert judge.unsupported == {"response_format"}
 
 
-def test_an_endpoint_that_refuses_everything_is_a_failure_in_its_words(tmp_path: Path) -> None:
+def test_refusal_by_endpoint_is_recorded(tmp_path: Path) -> None:
     refusal = RequestRefusedError("400: the context is too small")
     failure = grader(tmp_path, refusal, refusal)[0].grade(make_prediction()).failure
     assert failure is not None
     assert (failure.code, failure.detail) == ("refused", "400: the context is too small")
 
 
-def test_what_cannot_be_judged_is_not_sent(tmp_path: Path) -> None:
+def test_ungradable_text_is_not_sent(tmp_path: Path) -> None:
     judge, _ = grader(tmp_path)
-    nothing = judge.grade(make_prediction(verdict="unscored"))
-    huge = judge.grade(make_prediction(generation=make_generation(text="9" * 100_000)))
-    assert [grade.failure and grade.failure.code for grade in (nothing, huge)] == ["no-text", "text-too-long"]
+    no_text = judge.grade(make_prediction(verdict="unscored"))
+    long_text = judge.grade(make_prediction(generation=make_generation(text="9" * 100_000)))
+    assert [grade.failure and grade.failure.code for grade in (no_text, long_text)] == [
+        "no-text",
+        "text-too-long",
+    ]
 
 
 def graded(item_id: str, score: int, sample: int = 0) -> Grade:
@@ -167,7 +170,7 @@ def graded(item_id: str, score: int, sample: int = 0) -> Grade:
     return Grade(item_id=item_id, sample=sample, criteria=reply)
 
 
-def test_means_leave_failures_out_and_count_them_apart(tmp_path: Path) -> None:
+def test_means_exclude_failures(tmp_path: Path) -> None:
     failed = grader(tmp_path, NoReplyError("timeout", "no reply"))[0].grade(make_prediction())
     grades = [graded("a", 5), graded("b", 1), graded("c", 3), failed]
     mean = criterion_means(RUBRIC, grades)["clear"]
@@ -177,15 +180,15 @@ def test_means_leave_failures_out_and_count_them_apart(tmp_path: Path) -> None:
     assert criterion_means(RUBRIC, [failed]) == {}
 
 
-def test_samples_of_one_item_do_not_narrow_the_interval() -> None:
+def test_repeated_samples_keep_interval_width() -> None:
     items = [graded(item, score) for item, score in (("a", 5), ("b", 1), ("c", 3))]
     samples = [grade.model_copy(update={"sample": sample}) for grade in items for sample in range(20)]
-    alone, repeated = (criterion_means(RUBRIC, grades)["clear"] for grades in (items, samples))
-    assert (repeated.low, repeated.high) == (alone.low, alone.high)
+    single, repeated = (criterion_means(RUBRIC, grades)["clear"] for grades in (items, samples))
+    assert (repeated.low, repeated.high) == (single.low, single.high)
     assert (repeated.n, repeated.num_items) == (60, 3)
 
 
-def test_waits_double_and_are_never_shorter_than_asked() -> None:
+def test_backoff_doubles_and_respects_minimum() -> None:
     assert [backoff_s(n, None) for n in (1, 2, 3, 4, 10)] == [1.0, 2.0, 4.0, 8.0, 30.0]
     assert backoff_s(1, 7.0) == 7.0
     assert backoff_s(4, 1.0) == 8.0
@@ -201,11 +204,11 @@ def test_waits_double_and_are_never_shorter_than_asked() -> None:
         (None, None),
     ],
 )
-def test_retry_after_is_read_in_seconds_and_as_a_date(header: str | None, seconds: float | None) -> None:
+def test_retry_after_parses_seconds_and_dates(header: str | None, seconds: float | None) -> None:
     assert parse_retry_after(header, datetime(2026, 1, 1, 12, tzinfo=UTC)) == seconds
 
 
-def test_a_rate_limit_spreads_requests_evenly() -> None:
+def test_rate_limit_spaces_requests_evenly() -> None:
     limit = RateLimit(60)
     assert [limit.reserve(100.0) for _ in range(3)] == [0.0, 1.0, 2.0]
     assert limit.reserve(102.5) == 0.5

@@ -1,4 +1,4 @@
-"""Answers judged by reasoning-gym's verifiers, in a child process with limits."""
+"""Answers judged by the reasoning-gym verifiers in a sandboxed child process."""
 
 import gc
 import sys
@@ -14,12 +14,12 @@ from tunix_rt.problems.gym import ANY_VERIFIED_ANSWER, gym_eval_items
 
 
 def first_item(name: str) -> EvalItem:
-    """As it comes back from an eval set file."""
+    """The first item of a task, after a round trip through the eval set format."""
     return EvalItem.model_validate_json(item_json(next(gym_eval_items(name, 1, seed=1))))
 
 
 @pytest.mark.parametrize("name", ["chain_sum", "countdown", "spiral_matrix", "rearc", "decimal_arithmetic"])
-def test_the_verifier_takes_the_tasks_own_answer(name: str) -> None:
+def test_verifier_accepts_own_answer(name: str) -> None:
     item = first_item(name)
     assert item.answer_type == "task"
     assert check(item, item.expected_answer).is_right
@@ -29,7 +29,7 @@ def test_the_verifier_takes_the_tasks_own_answer(name: str) -> None:
     ("name", "example"),
     [("propositional_logic", "example_answer"), ("rubiks_cube", "example_correct_answer")],
 )
-def test_a_task_without_a_fixed_answer_has_items_and_takes_a_right_one(name: str, example: str) -> None:
+def test_task_without_fixed_answer_is_verified(name: str, example: str) -> None:
     item = first_item(name)
     assert item.expected_answer == ANY_VERIFIED_ANSWER
     assert item.task is not None
@@ -38,33 +38,33 @@ def test_a_task_without_a_fixed_answer_has_items_and_takes_a_right_one(name: str
     assert check(item, str(metadata[example])).is_right
 
 
-def test_a_partial_score_is_wrong() -> None:
+def test_partial_score_is_wrong() -> None:
     item = first_item("countdown")
     checked = check(item, "1 + 1")
     assert checked.is_right is False
     assert "countdown's verifier gives 0.0" in checked.explanation
 
 
-def test_words_around_the_answer_do_not_count() -> None:
+def test_words_around_answer_are_ignored() -> None:
     item = first_item("chain_sum")
     assert check(item, f"The answer is ${item.expected_answer}$.").is_right
 
 
-def test_a_task_that_only_compares_texts_needs_no_verifier() -> None:
+def test_text_comparison_needs_no_verifier() -> None:
     item = first_item("gcd")
     assert (item.answer_type, item.task) == (None, None)
     assert check(item, f"{item.expected_answer}.0").is_right
 
 
 @pytest.mark.parametrize("name", ["spiral_matrix", "countdown", "binary_matrix"])
-def test_an_answer_that_is_a_program_is_not_run(tmp_path: Path, name: str) -> None:
+def test_program_answer_is_not_executed(tmp_path: Path, name: str) -> None:
     target = tmp_path / "written"
     for program in (f"open({str(target)!r}, 'w')", f"__import__('os').system('touch {target}')"):
         assert check(first_item(name), program).is_right is False
     assert not target.exists()
 
 
-def test_the_child_can_neither_write_nor_start_nor_connect(tmp_path: Path) -> None:
+def test_verifier_child_is_sandboxed(tmp_path: Path) -> None:
     target = tmp_path / "written"
     verifier = Verifier(gc.collect)
     for program in (
@@ -78,19 +78,19 @@ def test_the_child_can_neither_write_nor_start_nor_connect(tmp_path: Path) -> No
     assert not target.exists()
 
 
-def test_a_function_that_takes_too_much_memory_fails_and_the_next_one_runs() -> None:
+def test_verifier_recovers_from_memory_error() -> None:
     verifier = Verifier(gc.collect)
     with pytest.raises(VerifierError, match="MemoryError"):
         verifier.call(eval, "bytearray(8 << 30)")
     assert verifier.call(eval, "1 + 1") == 2
 
 
-def test_a_library_that_cannot_be_loaded_leaves_answers_unscored_and_says_so() -> None:
+def test_unloadable_library_raises_verifier_error() -> None:
     with pytest.raises(VerifierError, match="did not start"):
         Verifier(sys.exit).call(eval, "1")
 
 
-def test_a_broken_entry_leaves_the_answer_unscored() -> None:
+def test_broken_entry_is_unscored() -> None:
     item = first_item("chain_sum")
     broken = item.model_copy(update={"task": GymTask(name="chain_sum", entry={})})
     checked = check(broken, "7")
@@ -98,7 +98,7 @@ def test_a_broken_entry_leaves_the_answer_unscored() -> None:
     assert checked.explanation == "chain_sum's verifier failed: KeyError: 'answer'"
 
 
-def test_without_the_library_the_error_comes_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_library_is_reported_early(monkeypatch: pytest.MonkeyPatch) -> None:
     item = first_item("countdown")
     monkeypatch.setitem(sys.modules, "reasoning_gym", None)
     with pytest.raises(MissingExtraError, match=r"tunix-rt\[gym\]"):

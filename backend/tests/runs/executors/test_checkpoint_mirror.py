@@ -1,4 +1,4 @@
-"""The mirror of checkpoints: whole or not there, proved when it is fetched."""
+"""The checkpoint mirror: complete checkpoints only, verified when they are fetched."""
 
 from pathlib import Path
 
@@ -21,43 +21,47 @@ def make_checkpoint(directory: Path, step: int) -> Path:
     return path
 
 
-def put(mirror: CheckpointMirror, tmp_path: Path, step: int) -> None:
+def put_checkpoint(mirror: CheckpointMirror, tmp_path: Path, step: int) -> None:
     metrics = tmp_path / "metrics.jsonl"
     metrics.write_text(f'{{"step": {step}}}\n')
     mirror.put(step, make_checkpoint(tmp_path / "run", step), {"metrics.jsonl": metrics})
 
 
-def tree(directory: Path) -> dict[str, bytes]:
+def read_tree(directory: Path) -> dict[str, bytes]:
     files = (path for path in directory.rglob("*") if path.is_file())
     return {path.relative_to(directory).as_posix(): path.read_bytes() for path in files}
 
 
-def test_a_checkpoint_comes_back_with_its_records(mirror: CheckpointMirror, tmp_path: Path) -> None:
-    put(mirror, tmp_path, 5)
+@pytest.mark.parametrize("protocol", ["file", "memory"])
+def test_checkpoint_round_trips_with_records(tmp_path: Path, protocol: str) -> None:
+    mirror = CheckpointMirror(f"{protocol}://{tmp_path / 'shared'}", "demo")
+    put_checkpoint(mirror, tmp_path, 5)
     records = mirror.fetch(mirror.complete()[0], tmp_path / "elsewhere")
-    assert tree(tmp_path / "elsewhere" / "5") == tree(tmp_path / "run" / "5")
+    assert read_tree(tmp_path / "elsewhere" / "5") == read_tree(tmp_path / "run" / "5")
     assert records == {"metrics.jsonl": b'{"step": 5}\n'}
+    mirror.remove()
+    assert mirror.complete() == []
 
 
-def test_complete_ones_are_listed_by_step(mirror: CheckpointMirror, tmp_path: Path) -> None:
+def test_complete_checkpoints_are_sorted_by_step(mirror: CheckpointMirror, tmp_path: Path) -> None:
     for step in (100, 9, 20):
-        put(mirror, tmp_path, step)
+        put_checkpoint(mirror, tmp_path, step)
     assert [checkpoint.step for checkpoint in mirror.complete()] == [9, 20, 100]
     assert mirror.newest_step() == 100
 
 
-def test_a_run_without_checkpoints_has_none(mirror: CheckpointMirror) -> None:
+def test_empty_mirror_has_no_checkpoints(mirror: CheckpointMirror) -> None:
     assert mirror.complete() == []
     assert mirror.newest_step() == 0
     mirror.remove()
 
 
 @pytest.mark.parametrize("torn_to", [None, 10])
-def test_one_whose_marker_is_missing_or_torn_does_not_count(
+def test_incomplete_marker_hides_checkpoint(
     mirror: CheckpointMirror, tmp_path: Path, torn_to: int | None
 ) -> None:
-    put(mirror, tmp_path, 1)
-    put(mirror, tmp_path, 2)
+    put_checkpoint(mirror, tmp_path, 1)
+    put_checkpoint(mirror, tmp_path, 2)
     [marker] = (tmp_path / "shared" / "demo").glob("2-*.json")
     if torn_to is None:
         marker.unlink()
@@ -66,8 +70,8 @@ def test_one_whose_marker_is_missing_or_torn_does_not_count(
     assert [checkpoint.step for checkpoint in mirror.complete()] == [1]
 
 
-def test_a_changed_file_is_refused_and_nothing_appears(mirror: CheckpointMirror, tmp_path: Path) -> None:
-    put(mirror, tmp_path, 7)
+def test_corrupt_file_aborts_fetch(mirror: CheckpointMirror, tmp_path: Path) -> None:
+    put_checkpoint(mirror, tmp_path, 7)
     [part] = (tmp_path / "shared").rglob("part")
     part.write_bytes(b"weights of step 8")
     with pytest.raises(StorageError, match="step 7 is damaged"):
@@ -75,41 +79,32 @@ def test_a_changed_file_is_refused_and_nothing_appears(mirror: CheckpointMirror,
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
-def test_a_marker_cannot_write_outside_of_its_checkpoint(mirror: CheckpointMirror, tmp_path: Path) -> None:
-    put(mirror, tmp_path, 7)
+def test_marker_cannot_escape_checkpoint(mirror: CheckpointMirror, tmp_path: Path) -> None:
+    put_checkpoint(mirror, tmp_path, 7)
     [marker] = (tmp_path / "shared" / "demo").glob("7-*.json")
     marker.write_text(marker.read_text().replace("checkpoint/record.json", "checkpoint/../../record.json"))
     with pytest.raises(StorageError, match="outside"):
         mirror.fetch(mirror.complete()[0], tmp_path / "elsewhere")
 
 
-def test_two_writers_of_one_step_do_not_mix(mirror: CheckpointMirror, tmp_path: Path) -> None:
+def test_same_step_uploads_stay_separate(mirror: CheckpointMirror, tmp_path: Path) -> None:
     for machine in (tmp_path / "a", tmp_path / "b"):
         machine.mkdir()
-        put(mirror, machine, 3)
+        put_checkpoint(mirror, machine, 3)
     first, second = mirror.complete()
     mirror.drop(first)
     assert mirror.complete() == [second]
     mirror.fetch(second, tmp_path / "elsewhere")
 
 
-def test_other_protocols_work_the_same(tmp_path: Path) -> None:
-    mirror = CheckpointMirror("memory://checkpoints", "demo")
-    put(mirror, tmp_path, 4)
-    mirror.fetch(mirror.complete()[0], tmp_path / "elsewhere")
-    assert tree(tmp_path / "elsewhere" / "4") == tree(tmp_path / "run" / "4")
-    mirror.remove()
-    assert mirror.complete() == []
-
-
-def test_an_unknown_protocol_says_what_to_write() -> None:
+def test_unknown_protocol_is_rejected() -> None:
     with pytest.raises(InvalidInputError, match="nowhere") as raised:
         CheckpointMirror("nowhere://x", "demo").complete()
     assert "file:///" in raised.value.next_step
 
 
-def test_a_place_that_cannot_be_written_is_a_storage_error(tmp_path: Path) -> None:
+def test_unwritable_mirror_raises_storage_error(tmp_path: Path) -> None:
     (tmp_path / "shared").write_text("a file, not a directory")
     with pytest.raises(StorageError, match="Mirroring the checkpoint of step 1") as raised:
-        put(CheckpointMirror(f"file://{tmp_path / 'shared'}", "demo"), tmp_path, 1)
+        put_checkpoint(CheckpointMirror(f"file://{tmp_path / 'shared'}", "demo"), tmp_path, 1)
     assert "TUNIX_RT_CHECKPOINT_URL" in raised.value.next_step

@@ -1,4 +1,4 @@
-"""What a child is told."""
+"""The environment of a child process."""
 
 import pytest
 
@@ -18,8 +18,6 @@ from tunix_rt.runs.types import parse_slot
         ("gpu:0", "GPU-aaaa,GPU-bbbb", {"CUDA_VISIBLE_DEVICES": "GPU-aaaa"}),
     ],
 )
-def test_a_child_sees_the_devices_of_its_slot(
-    slot: str, visible: str | None, expected: dict[str, str]
-) -> None:
+def test_slot_sets_visible_devices(slot: str, visible: str | None, expected: dict[str, str]) -> None:
     environ = {} if visible is None else {"CUDA_VISIBLE_DEVICES": visible}
     assert slot_environment(parse_slot(slot), environ) == expected

@@ -1,4 +1,4 @@
-"""What the fault soak takes for two engines at once, and what it does not."""
+"""How the fault soak detects two engines that train the same run at once."""
 
 import os
 import subprocess
@@ -14,13 +14,13 @@ from support.jobs import wait_for
 from tunix_rt.runs.executors.supervisor import MARK_VARIABLE
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc")
-# Forks, as if it were about to start another program, and lives until its input ends.
+# Forks, as a process does before it starts a program, and lives until its stdin closes.
 FORKING_ENGINE = "import os, sys\nchild = os.fork()\nsys.stdin.read()\nchild and os.waitpid(child, 0)\n"
 
 
 @contextmanager
-def engines(folder: Path, *marks: str) -> Iterator[None]:
-    """Processes with the command line of an engine, for one run."""
+def running_engines(folder: Path, *marks: str) -> Iterator[None]:
+    """Start processes with the command line of an engine, all for the same run."""
     (folder / "tunix_rt").mkdir()
     (folder / "tunix_rt" / "__init__.py").touch()
     (folder / "tunix_rt" / "cli.py").write_text(FORKING_ENGINE)
@@ -35,13 +35,13 @@ def engines(folder: Path, *marks: str) -> Iterator[None]:
         yield
 
 
-def test_an_engine_that_has_forked_is_one_engine(tmp_path: Path) -> None:
-    with engines(tmp_path, "run/first"):
+def test_forked_engine_counts_once(tmp_path: Path) -> None:
+    with running_engines(tmp_path, "run/first"):
         assert not doubled_runs(tmp_path)
 
 
-def test_the_engines_of_two_attempts_are_two(tmp_path: Path) -> None:
-    with engines(tmp_path, "run/first", "run/second"):
+def test_two_attempts_are_detected(tmp_path: Path) -> None:
+    with running_engines(tmp_path, "run/first", "run/second"):
         assert doubled_runs(tmp_path) == {"run"}
         assert not doubled_runs(tmp_path / "elsewhere")
     assert not engines_alive(tmp_path)

@@ -1,4 +1,4 @@
-"""Children of every kind of bad manners, each a real process under a real supervisor."""
+"""The local executor with misbehaving children, each a real process under a real supervisor."""
 
 import os
 import signal
@@ -17,8 +17,8 @@ from tunix_rt.runs.executors.local import LocalChild, LocalExecutor
 from tunix_rt.runs.executors.processes import descendants, is_gone, process_start
 
 EXECUTOR = LocalExecutor(grace_s=PATIENCE_S)
-# Says who it is when it is ready, in the run directory.
-READY = """
+# `ready` writes the pid to the run directory.
+PRELUDE = """
 import os, signal, sys, time
 def path_of(name):
     return os.path.join(os.environ["RUN"], name)
@@ -26,11 +26,13 @@ def ready(name="ready"):
     with open(path_of(name), "w") as file:
         file.write(f"{os.getpid()}\\n")
 """
-STUBBORN = READY + "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nready()\ntime.sleep(600)"
-POLITE = READY + "signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))\nready()\ntime.sleep(600)"
-# A daemon: forked twice, in a session of its own, deaf to SIGTERM. Who started it goes on once it was seen.
-FORKING = (
-    READY
+IGNORES_SIGTERM = PRELUDE + "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nready()\ntime.sleep(600)"
+EXITS_ON_SIGTERM = (
+    PRELUDE + "signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))\nready()\ntime.sleep(600)"
+)
+# Starts a daemon (forked twice, own session, SIGTERM ignored) and continues once the test has seen it.
+DAEMONIZES = (
+    PRELUDE
     + """
 if os.fork() == 0:
     os.setsid()
@@ -46,11 +48,13 @@ ready()
 """
 )
 
-linux_only = pytest.mark.skipif(sys.platform != "linux", reason="only Linux hands orphans to a supervisor")
+linux_only = pytest.mark.skipif(
+    sys.platform != "linux", reason="only Linux reparents orphans to a supervisor"
+)
 
 
 @contextmanager
-def started(job: Job) -> Iterator[LocalChild]:
+def start_child(job: Job) -> Iterator[LocalChild]:
     child = EXECUTOR.start(job)
     try:
         yield child
@@ -59,125 +63,132 @@ def started(job: Job) -> Iterator[LocalChild]:
         child.close()
 
 
-def pid_of(job: Job, name: str = "ready") -> tuple[int, str]:
-    """A process that has announced itself: its pid and its start."""
+def announced_process(job: Job, name: str = "ready") -> tuple[int, str]:
+    """Wait until a process has announced itself; return its pid and start time."""
     pid = wait_for(lambda: number_in(job.run_dir.path / name))
     start = process_start(pid)
     assert start is not None
     return pid, start
 
 
-def pid_of_daemon(job: Job) -> tuple[int, str]:
-    daemon = pid_of(job, "grandchild")
+def announced_daemon(job: Job) -> tuple[int, str]:
+    daemon = announced_process(job, "grandchild")
     (job.run_dir.path / "seen").touch()
     return daemon
 
 
-def run(job: Job) -> ChildExit:
-    with started(job) as child:
+def run_job(job: Job) -> ChildExit:
+    with start_child(job) as child:
         return ended(child)
 
 
-@pytest.mark.parametrize("code", [0, 3, 143])
-def test_an_exit_code_is_told(tmp_path: Path, code: int) -> None:
-    assert run(make_job(tmp_path, f"raise SystemExit({code})")) == ChildExit(code)
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        ("raise SystemExit(0)", ChildExit(0)),
+        ("raise SystemExit(3)", ChildExit(3)),
+        ("raise SystemExit(143)", ChildExit(143)),
+        ("import os; os.kill(os.getpid(), 11)", ChildExit(None, signal.SIGSEGV)),
+    ],
+)
+def test_exit_is_reported(tmp_path: Path, program: str, expected: ChildExit) -> None:
+    assert run_job(make_job(tmp_path, program)) == expected
 
 
-def test_death_by_a_signal_is_told(tmp_path: Path) -> None:
-    job = make_job(tmp_path, "import os; os.kill(os.getpid(), 11)")
-    assert run(job) == ChildExit(None, signal.SIGSEGV)
-
-
-def test_a_child_that_is_asked_to_stop_has_time_to_save(tmp_path: Path) -> None:
-    job = make_job(tmp_path, POLITE)
-    with started(job) as child:
-        pid_of(job)
+def test_stop_lets_child_save(tmp_path: Path) -> None:
+    job = make_job(tmp_path, EXITS_ON_SIGTERM)
+    with start_child(job) as child:
+        announced_process(job)
         child.stop()
         child.stop()
-        how = ended(child)
-    assert (how.code, how.was_killed) == (143, False)
-    assert "told to stop" in how.detail
+        exit_ = ended(child)
+    assert (exit_.code, exit_.was_killed) == (143, False)
+    assert "told to stop" in exit_.detail
 
 
-def test_a_child_that_ignores_sigterm_is_killed_after_the_grace(tmp_path: Path) -> None:
-    job = make_job(tmp_path, STUBBORN, grace_s=0.1)
-    with started(job) as child:
-        engine = pid_of(job)
+def test_stubborn_child_is_killed_after_grace(tmp_path: Path) -> None:
+    job = make_job(tmp_path, IGNORES_SIGTERM, grace_s=0.1)
+    with start_child(job) as child:
+        engine = announced_process(job)
         child.stop()
-        how = ended(child)
-    assert (how.code, how.signal, how.was_killed) == (None, signal.SIGKILL, True)
+        exit_ = ended(child)
+    assert (exit_.code, exit_.signal, exit_.was_killed) == (None, signal.SIGKILL, True)
     assert is_gone(*engine)
 
 
-def test_a_kill_does_not_wait_for_the_grace(tmp_path: Path) -> None:
-    job = make_job(tmp_path, STUBBORN, grace_s=10_000.0)
-    with started(job) as child:
-        pid_of(job)
+def test_kill_skips_grace_period(tmp_path: Path) -> None:
+    job = make_job(tmp_path, IGNORES_SIGTERM, grace_s=10_000.0)
+    with start_child(job) as child:
+        announced_process(job)
         child.kill()
         assert ended(child).was_killed
 
 
 @linux_only
-def test_a_daemon_that_the_child_left_behind_dies_with_it(tmp_path: Path) -> None:
-    job = make_job(tmp_path, FORKING)
-    with started(job) as child:
-        grandchild = pid_of_daemon(job)
+def test_daemon_dies_with_child(tmp_path: Path) -> None:
+    job = make_job(tmp_path, DAEMONIZES)
+    with start_child(job) as child:
+        grandchild = announced_daemon(job)
         assert ended(child) == ChildExit(0)
     assert is_gone(*grandchild)
 
 
 @linux_only
-def test_a_killed_supervisor_takes_everything_with_it(tmp_path: Path) -> None:
-    job = make_job(tmp_path, FORKING + "time.sleep(600)")
-    with started(job) as child:
-        grandchild, engine = pid_of_daemon(job), pid_of(job)
+def test_supervisor_death_kills_descendants(tmp_path: Path) -> None:
+    job = make_job(tmp_path, DAEMONIZES + "time.sleep(600)")
+    with start_child(job) as child:
+        grandchild, engine = announced_daemon(job), announced_process(job)
         record = job.job_dir.read_child()
         assert record is not None
         os.kill(record.pid, signal.SIGKILL)
-        how = ended(child)
-    assert how.code is None
-    assert "supervisor was killed by SIGKILL" in how.detail
+        exit_ = ended(child)
+    assert exit_.code is None
+    assert "supervisor was killed by SIGKILL" in exit_.detail
     assert is_gone(*engine)
     assert is_gone(*grandchild)
 
 
-def test_binary_output_is_kept_byte_for_byte(tmp_path: Path) -> None:
-    job = make_job(tmp_path, "import sys; sys.stdout.buffer.write(bytes(range(256)) * 1000)")
-    assert run(job) == ChildExit(0)
-    assert job.job_dir.output.read_bytes() == bytes(range(256)) * 1000
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        ("import sys; sys.stdout.buffer.write(bytes(range(256)) * 1000)", bytes(range(256)) * 1000),
+        (
+            "for number in range(100_000): print('line', number)",
+            b"".join(b"line %d\n" % number for number in range(100_000)),
+        ),
+    ],
+    ids=["binary", "burst"],
+)
+def test_output_is_preserved(tmp_path: Path, program: str, expected: bytes) -> None:
+    job = make_job(tmp_path, program)
+    assert run_job(job) == ChildExit(0)
+    assert job.job_dir.output.read_bytes() == expected
 
 
-def test_a_line_of_100_mb_passes_by_the_worker(tmp_path: Path) -> None:
-    chunk = "import sys\nfor _ in range(100): sys.stdout.write('x' * 1_000_000)"
-    job = make_job(tmp_path, chunk)
-    assert run(job) == ChildExit(0)
+def test_100_mb_line_reaches_output_file(tmp_path: Path) -> None:
+    program = "import sys\nfor _ in range(100): sys.stdout.write('x' * 1_000_000)"
+    job = make_job(tmp_path, program)
+    assert run_job(job) == ChildExit(0)
     assert job.job_dir.output.stat().st_size == 100_000_000
     assert len(job.job_dir.output_tail()) < 100_000
 
 
-def test_no_line_of_a_burst_is_lost(tmp_path: Path) -> None:
-    job = make_job(tmp_path, "for number in range(100_000): print('line', number)")
-    assert run(job) == ChildExit(0)
-    lines = job.job_dir.output.read_text().splitlines()
-    assert lines == [f"line {number}" for number in range(100_000)]
-
-
-def test_letting_go_of_a_child_stops_it(tmp_path: Path) -> None:
-    job = make_job(tmp_path, POLITE)
+def test_close_stops_child(tmp_path: Path) -> None:
+    job = make_job(tmp_path, EXITS_ON_SIGTERM)
     child = EXECUTOR.start(job)
-    engine = pid_of(job)
+    engine = announced_process(job)
     child.close()
-    how = child.poll()
-    assert how is not None
-    assert (how.code, "worker is gone" in how.detail) == (143, True)
+    exit_ = child.poll()
+    assert exit_ is not None
+    assert (exit_.code, "worker is gone" in exit_.detail) == (143, True)
     assert is_gone(*engine)
 
 
 @linux_only
-def test_what_a_lost_supervisor_left_is_gone_before_the_next_attempt(tmp_path: Path) -> None:
-    job = make_job(tmp_path, FORKING + "time.sleep(600)")
-    with started(job):
-        grandchild = pid_of(job, "grandchild")
+def test_clear_waits_for_orphaned_daemon(tmp_path: Path) -> None:
+    job = make_job(tmp_path, DAEMONIZES + "time.sleep(600)")
+    with start_child(job):
+        grandchild = announced_process(job, "grandchild")
         record = job.job_dir.read_child()
         assert record is not None
         os.kill(record.pid, signal.SIGKILL)
@@ -185,31 +196,31 @@ def test_what_a_lost_supervisor_left_is_gone_before_the_next_attempt(tmp_path: P
         assert is_gone(*grandchild)
 
 
-def test_an_earlier_attempt_that_does_not_end_is_ended(tmp_path: Path) -> None:
-    job = make_job(tmp_path, STUBBORN, grace_s=10_000.0)
+def test_clear_kills_stubborn_attempt(tmp_path: Path) -> None:
+    job = make_job(tmp_path, IGNORES_SIGTERM, grace_s=10_000.0)
     impatient = LocalExecutor(grace_s=-10.0)
-    with started(job) as child:
-        engine = pid_of(job)
+    with start_child(job) as child:
+        engine = announced_process(job)
         impatient.adopt_or_clear(job.job_dir)
         assert ended(child).code is None
     assert is_gone(*engine)
 
 
-def test_no_attempt_is_started_while_anything_of_another_lives(tmp_path: Path) -> None:
-    job = make_job(tmp_path, POLITE)
-    with started(job):
-        engine = pid_of(job)
+def test_start_refuses_while_attempt_lives(tmp_path: Path) -> None:
+    job = make_job(tmp_path, EXITS_ON_SIGTERM)
+    with start_child(job):
+        engine = announced_process(job)
         with pytest.raises(StorageError, match="earlier attempt at run is still running"):
-            EXECUTOR.start(make_job(tmp_path, POLITE, attempt=2))
+            EXECUTOR.start(make_job(tmp_path, EXITS_ON_SIGTERM, attempt=2))
         assert not is_gone(*engine)
         assert job.job_dir.read_child() is not None
 
 
-def test_a_supervisor_that_has_not_said_who_it_is_is_waited_for(tmp_path: Path) -> None:
-    """Its worker was killed right after it had started it: all that is written is of the attempt before."""
-    assert run(make_job(tmp_path, "")) == ChildExit(0)
-    job = make_job(tmp_path, POLITE, attempt=2)
-    child, supervisor = started_and_frozen(job)
+def test_unannounced_supervisor_blocks_clear(tmp_path: Path) -> None:
+    """Its worker was killed right after starting it, so every record is from the attempt before."""
+    assert run_job(make_job(tmp_path, "")) == ChildExit(0)
+    job = make_job(tmp_path, EXITS_ON_SIGTERM, attempt=2)
+    child, supervisor = start_frozen(job)
     try:
         with pytest.raises(StorageError, match="still running"):
             LocalExecutor(grace_s=-10.0).adopt_or_clear(job.job_dir)
@@ -217,29 +228,29 @@ def test_a_supervisor_that_has_not_said_who_it_is_is_waited_for(tmp_path: Path) 
         os.kill(supervisor, signal.SIGCONT)
         child.close()
     EXECUTOR.adopt_or_clear(job.job_dir)
-    assert run(make_job(tmp_path, "", attempt=3)) == ChildExit(0)
+    assert run_job(make_job(tmp_path, "", attempt=3)) == ChildExit(0)
 
 
-def test_an_attempt_that_is_starting_is_waited_for(tmp_path: Path) -> None:
+def test_clear_waits_for_starting_attempt(tmp_path: Path) -> None:
     job_dir = make_job(tmp_path, "").job_dir
-    output = job_dir.open_output(is_exclusive=True)  # as its supervisor has it before it writes child.json
+    output = job_dir.open_output(is_exclusive=True)  # as a supervisor does before it writes child.json
     threading.Timer(0.5, output.close).start()
     EXECUTOR.adopt_or_clear(job_dir)
     assert output.closed
 
 
-def started_and_frozen(job: Job) -> tuple[LocalChild, int]:
-    """A child whose supervisor has written nothing yet, and the pid of that."""
+def start_frozen(job: Job) -> tuple[LocalChild, int]:
+    """Start a child and freeze its supervisor before it writes anything; return both."""
     before = descendants(os.getpid())
     child = EXECUTOR.start(job)
     (supervisor,) = set(descendants(os.getpid())) - set(before)
     os.kill(supervisor, signal.SIGSTOP)
     os.waitpid(supervisor, os.WUNTRACED)
-    job.job_dir.child.unlink(missing_ok=True)  # should it have been quick
+    job.job_dir.child.unlink(missing_ok=True)  # in case it was already written
     return child, supervisor
 
 
-def test_a_pid_that_is_used_again_is_left_alone(tmp_path: Path) -> None:
+def test_reused_pid_is_left_alone(tmp_path: Path) -> None:
     job = make_job(tmp_path, "")
     job.job_dir.path.mkdir(parents=True)
     start = process_start(os.getpid())
@@ -247,4 +258,4 @@ def test_a_pid_that_is_used_again_is_left_alone(tmp_path: Path) -> None:
     job.job_dir.child.write_text(
         f'{{"attempt": 1, "pid": {os.getpid()}, "process_start": "{start}0", "mark": "earlier"}}'
     )
-    EXECUTOR.adopt_or_clear(job.job_dir)  # would have ended this very process
+    EXECUTOR.adopt_or_clear(job.job_dir)  # would kill this process

@@ -23,7 +23,7 @@ from tunix_rt.runs.executors.ray.executor import RayExecutor
 from tunix_rt.runs.executors.ray.mirror import CheckpointMirror
 from tunix_rt.runs.files import JobDir
 
-WAITS_TO_BE_STOPPED = textwrap.dedent("""
+SAVES_ON_SIGTERM = textwrap.dedent("""
     import os, pathlib, signal, sys
     def save(*_):
         (run / "saved.json").write_text("{}")
@@ -57,7 +57,7 @@ def executor(cluster: Cluster, office: Office) -> Iterator[RayExecutor]:
         yield joined
 
 
-# Slow: a cluster of three raylets. test_ray_replicas.py and tests/runs/worker cover the executor without one.
+# Slow: starts three raylets. test_ray_replicas.py and tests/runs/worker cover the executor without a cluster.
 on_a_cluster = pytest.mark.slow
 
 
@@ -66,9 +66,8 @@ def is_gone(pid: int) -> bool:
 
 
 @on_a_cluster
-def test_a_run_whose_node_is_lost_goes_on_from_its_checkpoint_elsewhere_and_comes_back_whole(
-    executor: RayExecutor, office: Office, cluster: Cluster
-) -> None:
+def test_lost_node_resumes_elsewhere(executor: RayExecutor, office: Office, cluster: Cluster) -> None:
+    """The second attempt starts from the mirrored checkpoint, and its run directory is copied back."""
     first = office.training("moved", num_steps=100_000, attempt=1)
     with closing(executor.start(first)) as child:
         in_the_end(lambda: executor.newest_step(first.run_dir))
@@ -96,8 +95,8 @@ def test_a_run_whose_node_is_lost_goes_on_from_its_checkpoint_elsewhere_and_come
 
 
 @on_a_cluster
-def test_a_run_that_is_told_to_stop_saves_first(executor: RayExecutor, office: Office) -> None:
-    job = office.job("stopped", "-S", "-c", WAITS_TO_BE_STOPPED)
+def test_stopped_run_saves_first(executor: RayExecutor, office: Office) -> None:
+    job = office.job("stopped", "-S", "-c", SAVES_ON_SIGTERM)
     with closing(executor.start(job)) as child:
         in_the_end(lambda: (job.run_dir.path / "pid.json").exists())
         child.stop()
@@ -107,10 +106,8 @@ def test_a_run_that_is_told_to_stop_saves_first(executor: RayExecutor, office: O
 
 
 @on_a_cluster
-def test_a_run_for_which_there_is_no_room_waits_and_can_be_stopped(
-    executor: RayExecutor, office: Office
-) -> None:
-    jobs = [office.job(f"many-{number}", "-S", "-c", WAITS_TO_BE_STOPPED) for number in range(3)]
+def test_waiting_run_can_be_stopped(executor: RayExecutor, office: Office) -> None:
+    jobs = [office.job(f"many-{number}", "-S", "-c", SAVES_ON_SIGTERM) for number in range(3)]
     children = [executor.start(job) for job in jobs[:2]]
     for job in jobs[:2]:
         in_the_end(lambda job=job: (job.run_dir.path / "pid.json").exists())
@@ -126,9 +123,7 @@ def test_a_run_for_which_there_is_no_room_waits_and_can_be_stopped(
 
 
 @on_a_cluster
-def test_an_engine_ends_with_its_worker_and_before_another_worker_starts_it_again(
-    executor: RayExecutor, cluster: Cluster, office: Office
-) -> None:
+def test_takeover_or_orphaning_ends_engine(executor: RayExecutor, cluster: Cluster, office: Office) -> None:
     program = textwrap.dedent("""
         import sys, time
         from support.ray_cluster import Office
@@ -141,7 +136,7 @@ def test_an_engine_ends_with_its_worker_and_before_another_worker_starts_it_agai
         while True:
             time.sleep(1)
     """)
-    arguments = [str(office.settings.home_dir), cluster.address, WAITS_TO_BE_STOPPED, "taken", "orphan"]
+    arguments = [str(office.settings.home_dir), cluster.address, SAVES_ON_SIGTERM, "taken", "orphan"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     taken, orphan = (RunDir(office.settings.home_dir / "runs" / run_id).path for run_id in arguments[-2:])
     with subprocess.Popen([sys.executable, "-c", program, *arguments], env=environment) as worker:
@@ -153,7 +148,7 @@ def test_an_engine_ends_with_its_worker_and_before_another_worker_starts_it_agai
 
 
 @on_a_cluster
-def test_a_demand_that_no_node_can_meet_is_named(executor: RayExecutor, office: Office) -> None:
+def test_unsatisfiable_demand_is_reported(executor: RayExecutor, office: Office) -> None:
     wide = RECIPE + "sharding: {data: 1, fsdp: 4, tensor: 2}\n"
     job = replace(office.job("greedy", "-c", "", recipe=wide), device="gpu")
     with closing(executor.start(job)) as child:
@@ -163,7 +158,7 @@ def test_a_demand_that_no_node_can_meet_is_named(executor: RayExecutor, office: 
     assert not job.run_dir.path.exists()
 
 
-def test_an_address_where_nobody_answers_is_a_device_error(office: Office) -> None:
+def test_unreachable_cluster_is_device_error(office: Office) -> None:
     with pytest.raises(DeviceError, match=r"No Ray cluster answers at 127\.0\.0\.1:9") as raised:
         RayExecutor(office.settings.model_copy(update={"ray_address": "127.0.0.1:9"}))
     assert "ray start --head" in raised.value.next_step

@@ -1,4 +1,4 @@
-"""The node's end of a Ray run, without Ray: it is a class like any other."""
+"""The node side of a Ray run, without Ray: `Node` is an ordinary class."""
 
 import os
 import signal
@@ -42,41 +42,41 @@ def assignment(*command: str, worker_timeout_s: float = 600.0) -> Assignment:
     )
 
 
-def exit_of(node: Node) -> ChildExit:
+def wait_for_exit(node: Node) -> ChildExit:
     return wait_for(lambda: node.report(ReplicaState()).exit)
 
 
-def output_of(node: Node) -> str:
+def output_text(node: Node) -> str:
     return node.report(ReplicaState()).growths["output.log"].data.decode()
 
 
-def test_a_command_gets_the_paths_of_the_node(node: Node, tmp_path: Path) -> None:
+def test_command_gets_node_paths(node: Node, tmp_path: Path) -> None:
     node.write("jobs/run/recipe.yaml", 0, b"mode")
     node.write("jobs/run/recipe.yaml", 4, b"l: 1\n")
     program = "import os, sys; print(*sys.argv[1:], os.environ['TUNIX_RT_HOME'], os.environ['GREETING'])"
     node.start(assignment("-S", "-c", program, RECIPE, RUN_DIR))
-    assert exit_of(node).code == 0
+    assert wait_for_exit(node).code == 0
     home = tmp_path / "home"
-    assert output_of(node) == f"{home}/jobs/run/recipe.yaml {home}/runs/run {home} hello\n"
+    assert output_text(node) == f"{home}/jobs/run/recipe.yaml {home}/runs/run {home} hello\n"
     assert (home / "jobs/run/recipe.yaml").read_bytes() == b"model: 1\n"
 
 
-def test_a_second_start_is_the_same_start(node: Node) -> None:
+def test_start_is_idempotent(node: Node) -> None:
     for _ in range(2):
         node.start(assignment("-S", "-c", "print('once')"))
-    assert exit_of(node).code == 0
-    assert output_of(node) == "once\n"
+    assert wait_for_exit(node).code == 0
+    assert output_text(node) == "once\n"
 
 
-def test_a_node_whose_worker_is_silent_stops_by_itself(node: Node, tmp_path: Path) -> None:
+def test_node_stops_when_worker_is_silent(node: Node, tmp_path: Path) -> None:
     node.start(assignment("-S", "-c", SLEEPS, worker_timeout_s=0.0))
     wait_for(lambda: (tmp_path / "home/jobs/run/exit.json").exists())
-    exit_ = exit_of(node)
+    exit_ = wait_for_exit(node)
     assert exit_.signal == signal.SIGTERM
     assert "silent" in exit_.detail
 
 
-def test_what_is_killed_is_dead_when_the_answer_comes(node: Node) -> None:
+def test_close_kills_child(node: Node) -> None:
     node.start(assignment("-S", "-c", SLEEPS))
     node.close()
     exit_ = node.report(ReplicaState()).exit
@@ -84,7 +84,7 @@ def test_what_is_killed_is_dead_when_the_answer_comes(node: Node) -> None:
     assert exit_.was_killed
 
 
-def test_what_a_killed_actor_left_is_removed_and_what_is_in_use_stays(tmp_path: Path) -> None:
+def test_only_abandoned_homes_are_removed(tmp_path: Path) -> None:
     for name in ("used", "abandoned"):
         (tmp_path / name / "home").mkdir(parents=True)
     os.close(hold(tmp_path / "abandoned"))
@@ -94,18 +94,18 @@ def test_what_a_killed_actor_left_is_removed_and_what_is_in_use_stays(tmp_path: 
     assert [path.name for path in tmp_path.iterdir()] == ["used"]
 
 
-def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_ray_names_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingExtraError, match="'ray'"):
         RayExecutor(Settings())
 
 
-def test_a_mirror_that_cannot_be_opened_is_refused_before_the_cluster_is_asked() -> None:
+def test_invalid_mirror_fails_before_cluster() -> None:
     with pytest.raises(InvalidInputError, match="TUNIX_RT_CHECKPOINT_URL"):
         RayExecutor(Settings(checkpoint_url="nowhere://x", ray_address="127.0.0.1:9"))
 
 
-def test_a_model_that_the_node_does_not_have_is_named(node: Node, tmp_path: Path) -> None:
+def test_model_missing_on_node_is_named(node: Node, tmp_path: Path) -> None:
     missing = str(tmp_path / "models" / "mine")
     recipe = validate_recipe({**RECIPE_VALUES, "model": {"name": missing}})
     with pytest.raises(InvalidInputError, match="models/mine, which the Ray node") as raised:

@@ -1,7 +1,8 @@
-"""A run directory on a node, and the worker's copy of it: equal, line by line and file by file."""
+"""A run directory on a node and the worker's replica of it, compared line by line and file by file."""
 
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from tunix_rt.base.files.copies import file_digest
 from tunix_rt.base.files.jsonl import keep_json_lines, read_json_lines
 from tunix_rt.engines.training.run_dir import RunDir
 from tunix_rt.runs.executors.base import ChildExit
-from tunix_rt.runs.executors.ray import node as ray_reports
+from tunix_rt.runs.executors.ray import node as ray_node
 from tunix_rt.runs.executors.ray.child import Replica
 from tunix_rt.runs.executors.ray.messages import Report
 from tunix_rt.runs.executors.ray.node import build_report
@@ -58,125 +59,111 @@ def node(tmp_path: Path) -> Machine:
 
 
 @pytest.fixture
-def here(tmp_path: Path) -> Machine:
-    return Machine(tmp_path / "here")
+def local(tmp_path: Path) -> Machine:
+    return Machine(tmp_path / "local")
 
 
 @pytest.fixture
-def replica(here: Machine) -> Replica:
-    opened = Replica(here.job_dir, here.run_dir)
+def replica(local: Machine) -> Iterator[Replica]:
+    opened = Replica(local.job_dir, local.run_dir)
     yield opened
     opened.close()
 
 
-def reported(node: Machine, replica: Replica, exit_: ChildExit | None = None) -> Report:
+def sync(node: Machine, replica: Replica, exit_: ChildExit | None = None) -> Report:
     report = build_report(node.job_dir, node.run_dir, replica.known, exit_)
     replica.apply(report)
     return report
 
 
-def test_lines_arrive_once_and_in_order(node: Machine, here: Machine, replica: Replica) -> None:
+def test_lines_arrive_once_in_order(node: Machine, local: Machine, replica: Replica) -> None:
     for step in range(1, 4):
         node.append("metrics.jsonl", f'{{"step": {step}}}\n')
-        reported(node, replica)
-    assert [line["step"] for line in read_json_lines(here.run_dir.metrics)] == [1, 2, 3]
+        sync(node, replica)
+    assert [line["step"] for line in read_json_lines(local.run_dir.metrics)] == [1, 2, 3]
 
 
-def test_a_line_that_is_being_written_waits_for_its_end(
-    node: Machine, here: Machine, replica: Replica
-) -> None:
+def test_partial_line_waits_for_newline(node: Machine, local: Machine, replica: Replica) -> None:
     node.append("metrics.jsonl", '{"step": 1}\n{"st')
-    reported(node, replica)
-    assert here.run_dir.metrics.read_text() == '{"step": 1}\n'
+    sync(node, replica)
+    assert local.run_dir.metrics.read_text() == '{"step": 1}\n'
     node.append("metrics.jsonl", 'ep": 2}\n')
-    reported(node, replica)
-    assert here.run_dir.metrics.read_text() == '{"step": 1}\n{"step": 2}\n'
+    sync(node, replica)
+    assert local.run_dir.metrics.read_text() == '{"step": 1}\n{"step": 2}\n'
 
 
-def test_metrics_that_are_cut_back_there_are_cut_back_here(
-    node: Machine, here: Machine, replica: Replica
-) -> None:
+def test_truncated_metrics_are_truncated_locally(node: Machine, local: Machine, replica: Replica) -> None:
     node.append("metrics.jsonl", "".join(f'{{"step": {step}}}\n' for step in range(1, 10)))
-    reported(node, replica)
+    sync(node, replica)
     keep_json_lines(node.run_dir.metrics, lambda line: line["step"] <= 4)
     node.append("metrics.jsonl", '{"step": 5}\n')
-    reported(node, replica)
-    assert [line["step"] for line in read_json_lines(here.run_dir.metrics)] == [1, 2, 3, 4, 5]
+    sync(node, replica)
+    assert [line["step"] for line in read_json_lines(local.run_dir.metrics)] == [1, 2, 3, 4, 5]
 
 
-def test_output_arrives_byte_by_byte_after_what_was_printed_before(
-    node: Machine, here: Machine, replica: Replica
-) -> None:
+def test_output_is_appended_byte_for_byte(node: Machine, local: Machine, replica: Replica) -> None:
     replica.print_line("training on a node")
     for part in (b"50%\r", b"\xff\xfe", b"100%\n"):
         with node.job_dir.output.open("ab") as output:
             output.write(part)
-        reported(node, replica)
-    assert here.job_dir.output.read_bytes() == b"training on a node\n50%\r\xff\xfe100%\n"
+        sync(node, replica)
+    assert local.job_dir.output.read_bytes() == b"training on a node\n50%\r\xff\xfe100%\n"
 
 
-def test_more_than_goes_into_one_report_comes_with_the_next(
-    node: Machine, here: Machine, replica: Replica, monkeypatch: pytest.MonkeyPatch
+def test_large_output_spans_reports(
+    node: Machine, local: Machine, replica: Replica, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ray_reports, "CHUNK_BYTES", 5)
+    monkeypatch.setattr(ray_node, "CHUNK_BYTES", 5)
     node.job_dir.output.write_bytes(b"one line of twenty six bytes"[:26])
     ended = ChildExit(0)
     num_reports = 1
-    while not reported(node, replica, ended).is_last:
+    while not sync(node, replica, ended).is_last:
         num_reports += 1
-    assert here.job_dir.output.read_bytes() == node.job_dir.output.read_bytes()
+    assert local.job_dir.output.read_bytes() == node.job_dir.output.read_bytes()
     assert num_reports == 7
 
 
-def test_the_manifest_is_the_last_to_arrive(node: Machine, here: Machine, replica: Replica) -> None:
+def test_manifest_arrives_last(node: Machine, local: Machine, replica: Replica) -> None:
     node.write("plan.json", "{}")
     node.write("run_manifest.json", "{}")
-    reported(node, replica)
-    assert sorted(here.files()) == ["plan.json"]
+    sync(node, replica)
+    assert sorted(local.files()) == ["plan.json"]
     replica.collect(node.hashes(), node.read)
-    assert here.files() == node.files()
+    assert local.files() == node.files()
 
 
-def test_a_manifest_of_an_earlier_attempt_goes_when_it_goes_there(
-    node: Machine, here: Machine, replica: Replica
-) -> None:
-    for machine in (node, here):
+def test_stale_manifest_is_removed(node: Machine, local: Machine, replica: Replica) -> None:
+    for machine in (node, local):
         machine.write("run_manifest.json", '{"status": "cancelled"}')
-    reported(node, replica)
-    assert here.run_dir.manifest.exists()
+    sync(node, replica)
+    assert local.run_dir.manifest.exists()
     node.run_dir.manifest.unlink()
-    reported(node, replica)
-    assert not here.run_dir.manifest.exists()
+    sync(node, replica)
+    assert not local.run_dir.manifest.exists()
 
 
-def test_directories_arrive_whole_and_go_when_they_are_gone_there(
-    node: Machine, here: Machine, replica: Replica
-) -> None:
-    here.write("checkpoints/10/state", "old")
-    here.write("checkpoints/20/state", "torn")
+def test_collect_mirrors_directories(node: Machine, local: Machine, replica: Replica) -> None:
+    local.write("checkpoints/10/state", "old")
+    local.write("checkpoints/20/state", "torn")
     for name in ("checkpoints/20/state", "checkpoints/30/state/part", "model/config.json", "log.txt"):
-        node.write(name, f"what is in {name}")
+        node.write(name, f"content of {name}")
     replica.collect(node.hashes(), node.read)
-    assert here.files() == node.files()
+    assert local.files() == node.files()
 
 
-def test_a_file_that_does_not_arrive_as_it_was_sent_leaves_what_was_there(
-    node: Machine, here: Machine, replica: Replica
-) -> None:
-    here.write("model/config.json", "as before")
-    node.write("model/config.json", "as it is there")
+def test_damaged_transfer_keeps_old_file(node: Machine, local: Machine, replica: Replica) -> None:
+    local.write("model/config.json", "before")
+    node.write("model/config.json", "after")
     with pytest.raises(StorageError, match=r"model/config\.json was damaged"):
         replica.collect(node.hashes(), lambda path, offset: node.read(path, offset).upper())
-    assert here.files() == {"model/config.json": "as before"}
+    assert local.files() == {"model/config.json": "before"}
 
 
-def test_a_small_file_is_sent_again_only_when_it_was_written_again(
-    node: Machine, here: Machine, replica: Replica
-) -> None:
+def test_small_file_is_resent_on_change(node: Machine, local: Machine, replica: Replica) -> None:
     node.write("environment.json", json.dumps({"python": "3.11"}))
-    assert "environment.json" in reported(node, replica).files
-    assert reported(node, replica).files == {}
+    assert "environment.json" in sync(node, replica).files
+    assert sync(node, replica).files == {}
     node.write("environment.json", json.dumps({"python": "3.12"}))
     os.utime(node.run_dir.environment, ns=(1, 1))
-    reported(node, replica)
-    assert here.run_dir.environment.read_text() == node.run_dir.environment.read_text()
+    sync(node, replica)
+    assert local.run_dir.environment.read_text() == node.run_dir.environment.read_text()

@@ -1,4 +1,4 @@
-"""What a run asks of a Ray cluster."""
+"""The resources that a run requests from a Ray cluster."""
 
 import pytest
 from support.recipes import make_recipe
@@ -10,50 +10,50 @@ from tunix_rt.runs.executors.ray.actors import Resources, demand_of
 CPU_NODE = {"CPU": 8.0, "memory": 1e9}
 GPU_NODE = {"CPU": 8.0, "GPU": 8.0}
 TPU_NODE = {"CPU": 8.0, "TPU": 4.0}
-EVERYTHING = (CPU_NODE, GPU_NODE, TPU_NODE)
+ALL_NODES = (CPU_NODE, GPU_NODE, TPU_NODE)
 
 
-def demanded(
+def demand_amounts(
     device: str, *nodes: Resources, settings: Settings | None = None, **mesh: int | str
 ) -> Resources:
     sharding = make_recipe(**{f"sharding.{axis}": size for axis, size in mesh.items()}).sharding
-    return demand_of(device, sharding, settings or Settings(), nodes or EVERYTHING).amounts
+    return demand_of(device, sharding, settings or Settings(), nodes or ALL_NODES).amounts
 
 
-def test_a_cpu_run_takes_cpus_only() -> None:
-    assert demanded("cpu") == {"CPU": 1}
-    assert demanded("cpu", settings=Settings(ray_cpus_per_run=4)) == {"CPU": 4}
+def test_cpu_run_requests_cpus_only() -> None:
+    assert demand_amounts("cpu") == {"CPU": 1}
+    assert demand_amounts("cpu", settings=Settings(ray_cpus_per_run=4)) == {"CPU": 4}
 
 
-def test_a_mesh_takes_as_many_devices_as_it_has() -> None:
-    assert demanded("gpu", data=1, fsdp=4, tensor=2) == {"CPU": 1, "GPU": 8}
-    assert demanded("tpu", data=2, fsdp=1, tensor=1) == {"CPU": 1, "TPU": 2}
+def test_mesh_requests_all_its_devices() -> None:
+    assert demand_amounts("gpu", data=1, fsdp=4, tensor=2) == {"CPU": 1, "GPU": 8}
+    assert demand_amounts("tpu", data=2, fsdp=1, tensor=1) == {"CPU": 1, "TPU": 2}
 
 
-def test_an_open_axis_takes_what_the_settings_say() -> None:
-    assert demanded("gpu") == {"CPU": 1, "GPU": 1}
-    assert demanded("gpu", settings=Settings(ray_devices_per_run=4)) == {"CPU": 1, "GPU": 4}
-    assert demanded("gpu", tensor=2) == {"CPU": 1, "GPU": 2}
+def test_open_axis_follows_settings() -> None:
+    assert demand_amounts("gpu") == {"CPU": 1, "GPU": 1}
+    assert demand_amounts("gpu", settings=Settings(ray_devices_per_run=4)) == {"CPU": 1, "GPU": 4}
+    assert demand_amounts("gpu", tensor=2) == {"CPU": 1, "GPU": 2}
 
 
 @pytest.mark.parametrize(
-    ("nodes", "taken"),
-    [(EVERYTHING, "TPU"), ((CPU_NODE, GPU_NODE), "GPU"), ((CPU_NODE,), "CPU")],
+    ("nodes", "expected"),
+    [(ALL_NODES, "TPU"), ((CPU_NODE, GPU_NODE), "GPU"), ((CPU_NODE,), "CPU")],
 )
-def test_auto_takes_the_best_that_the_cluster_has(nodes: tuple[Resources, ...], taken: str) -> None:
-    assert list(demanded("auto", *nodes))[-1] == taken
+def test_auto_prefers_best_device(nodes: tuple[Resources, ...], expected: str) -> None:
+    assert list(demand_amounts("auto", *nodes))[-1] == expected
 
 
-def test_what_no_single_node_has_is_refused_with_what_there_is() -> None:
+def test_unsatisfiable_demand_lists_nodes() -> None:
     with pytest.raises(DeviceError, match=r"has CPU 1, GPU 16\. There are: 1 x CPU 8; 2 x CPU 8, GPU 8\."):
-        demanded("gpu", CPU_NODE, GPU_NODE, GPU_NODE, fsdp=16)
+        demand_amounts("gpu", CPU_NODE, GPU_NODE, GPU_NODE, fsdp=16)
 
 
-def test_an_empty_cluster_says_so() -> None:
+def test_empty_cluster_is_reported() -> None:
     with pytest.raises(DeviceError, match=r"There are: none\."):
         demand_of("cpu", make_recipe().sharding, Settings(), [])
 
 
-def test_ray_counts_a_tpu_apart() -> None:
-    demand = demand_of("tpu", make_recipe(**{"sharding.fsdp": 4}).sharding, Settings(), EVERYTHING)
+def test_tpu_is_custom_resource() -> None:
+    demand = demand_of("tpu", make_recipe(**{"sharding.fsdp": 4}).sharding, Settings(), ALL_NODES)
     assert demand.options == {"num_cpus": 1, "num_gpus": 0, "resources": {"TPU": 4}}

@@ -1,4 +1,4 @@
-"""The queue of tasks, on SQLite and on PostgreSQL."""
+"""The queue of tasks, on SQLite and PostgreSQL."""
 
 from datetime import timedelta
 from uuid import uuid4
@@ -16,89 +16,85 @@ from tunix_rt.runs.tasks.types import TaskFilter, TaskResult
 from tunix_rt.runs.types import Slot
 
 
-def test_tasks_are_taken_in_the_order_they_came_and_once(store: Home) -> None:
+def test_tasks_are_claimed_once_in_order(store: Home, tasks: TaskRepository) -> None:
     first, second = queued_task(store), queued_task(store, EXPORT)
-    claims = [TaskRepository(store.database).claim("worker-a", ANY_SLOT) for _ in range(3)]
+    claims = [tasks.claim("worker-a", ANY_SLOT) for _ in range(3)]
     assert [claim and claim.task.task_id for claim in claims] == [first.task_id, second.task_id, None]
     assert claims[0] is not None
     assert (claims[0].task.status, claims[0].task.num_attempts) == ("running", 1)
-    assert TaskRepository(store.database).get(first.task_id) == claims[0].task
+    assert tasks.get(first.task_id) == claims[0].task
 
 
-def test_a_slot_takes_only_tasks_of_its_device_and_a_paused_queue_none(store: Home) -> None:
+def test_claim_respects_device_and_pause(store: Home, tasks: TaskRepository, flags: FlagRepository) -> None:
     queued_task(store, EVALUATE.model_copy(update={"device": "gpu"}))
-    assert TaskRepository(store.database).claim("worker-a", (Slot(device="cpu"),)) is None
-    FlagRepository(store.database).set_queue_paused(True)
-    assert TaskRepository(store.database).claim("worker-a", ANY_SLOT) is None
-    FlagRepository(store.database).set_queue_paused(False)
-    assert TaskRepository(store.database).claim("worker-a", (Slot(device="gpu", index=0),)) is not None
+    assert tasks.claim("worker-a", (Slot(device="cpu"),)) is None
+    flags.set_queue_paused(True)
+    assert tasks.claim("worker-a", ANY_SLOT) is None
+    flags.set_queue_paused(False)
+    assert tasks.claim("worker-a", (Slot(device="gpu", index=0),)) is not None
 
 
-def test_a_lease_is_kept_by_beats_and_lets_its_holder_alone_write_the_end(store: Home) -> None:
+def test_lease_beats_and_finishes_once(store: Home, tasks: TaskRepository) -> None:
     claim = claimed_task(store)
-    assert [answer.status for answer in TaskRepository(store.database).beat([claim.lease])] == ["running"]
-    assert [(lease.token, lease.beats) for lease in TaskRepository(store.database).leases()] == [
-        (claim.lease.token, 1)
-    ]
+    assert [answer.status for answer in tasks.beat([claim.lease])] == ["running"]
+    assert [(lease.token, lease.beats) for lease in tasks.leases()] == [(claim.lease.token, 1)]
     result = TaskResult(evaluation_id=uuid4())
-    assert TaskRepository(store.database).finish(claim.lease, "succeeded", result=result)
-    assert not TaskRepository(store.database).finish(claim.lease, "failed")
-    assert not TaskRepository(store.database).beat([claim.lease])
-    done = TaskRepository(store.database).get(claim.task.task_id)
-    assert (done.status, done.result) == ("succeeded", result)
-    assert done.finished_at is not None
+    assert tasks.finish(claim.lease, "succeeded", result=result)
+    assert not tasks.finish(claim.lease, "failed")
+    assert not tasks.beat([claim.lease])
+    finished = tasks.get(claim.task.task_id)
+    assert (finished.status, finished.result) == ("succeeded", result)
+    assert finished.finished_at is not None
 
 
-def test_a_retry_waits_for_its_moment(store: Home) -> None:
+def test_retry_waits_until_due(store: Home, tasks: TaskRepository) -> None:
     claim = claimed_task(store)
-    moment = NOON + timedelta(seconds=8)
-    assert TaskRepository(store.database).requeue(claim.lease, not_before=moment, num_failures=1)
+    due_at = NOON + timedelta(seconds=8)
+    assert tasks.requeue(claim.lease, not_before=due_at, num_failures=1)
 
-    def taken_at(seconds: float) -> bool:
-        tasks = TaskRepository(store.database, now=lambda: NOON + timedelta(seconds=seconds))
-        return tasks.claim("worker-a", ANY_SLOT) is not None
+    def is_claimed_at(seconds: float) -> bool:
+        repository = TaskRepository(store.database, now=lambda: NOON + timedelta(seconds=seconds))
+        return repository.claim("worker-a", ANY_SLOT) is not None
 
-    assert not taken_at(7)
-    assert taken_at(8)
-    assert TaskRepository(store.database).get(claim.task.task_id).num_failures == 1
+    assert not is_claimed_at(7)
+    assert is_claimed_at(8)
+    assert tasks.get(claim.task.task_id).num_failures == 1
 
 
-def test_a_queued_task_is_cancelled_at_once_and_a_running_one_when_its_worker_has_stopped(
-    store: Home,
-) -> None:
+def test_running_task_cancels_after_worker_stops(store: Home, tasks: TaskRepository) -> None:
     waiting = queued_task(store)
-    assert TaskRepository(store.database).cancel(waiting.task_id).status == "cancelled"
+    assert tasks.cancel(waiting.task_id).status == "cancelled"
     claim = claimed_task(store)
-    assert TaskRepository(store.database).cancel(claim.task.task_id).status == "cancelling"
-    assert [answer.status for answer in TaskRepository(store.database).beat([claim.lease])] == ["cancelling"]
-    assert TaskRepository(store.database).requeue(claim.lease)
-    assert TaskRepository(store.database).get(claim.task.task_id).status == "cancelled"
+    assert tasks.cancel(claim.task.task_id).status == "cancelling"
+    assert [answer.status for answer in tasks.beat([claim.lease])] == ["cancelling"]
+    assert tasks.requeue(claim.lease)
+    assert tasks.get(claim.task.task_id).status == "cancelled"
     with pytest.raises(ConflictError, match="nothing to cancel"):
-        TaskRepository(store.database).cancel(claim.task.task_id)
+        tasks.cancel(claim.task.task_id)
 
 
-def test_a_page_holds_the_newest_tasks_that_fit(store: Home) -> None:
-    asked = [queued_task(store), queued_task(store, EXPORT), queued_task(store, EXPORT, model="run-1")]
-    ids = [task.task_id for task in asked]
+def test_tasks_are_filtered_newest_first(store: Home, tasks: TaskRepository) -> None:
+    created = [queued_task(store), queued_task(store, EXPORT), queued_task(store, EXPORT, model="run-1")]
+    ids = [task.task_id for task in created]
 
-    def found(limit: int = 10, **criteria: str) -> list[int]:
-        page = TaskRepository(store.database).list(TaskFilter.model_validate(criteria), limit=limit, offset=0)
+    def list_indices(limit: int = 10, **criteria: str) -> list[int]:
+        page = tasks.list(TaskFilter.model_validate(criteria), limit=limit, offset=0)
         return [ids.index(task.task_id) for task in page.data]
 
-    assert found() == [2, 1, 0]
-    assert found(limit=1) == [2]
-    assert found(kind="export") == [2, 1]
-    assert found(kind="export", model="sums:1") == [1]
-    assert TaskRepository(store.database).list(TaskFilter(status=("failed",)), limit=10, offset=0).total == 0
+    assert list_indices() == [2, 1, 0]
+    assert list_indices(limit=1) == [2]
+    assert list_indices(kind="export") == [2, 1]
+    assert list_indices(kind="export", model="sums:1") == [1]
+    assert tasks.list(TaskFilter(status=("failed",)), limit=10, offset=0).total == 0
 
 
-def test_only_a_task_that_has_ended_can_be_removed(store: Home) -> None:
+def test_running_task_cannot_be_removed(store: Home, tasks: TaskRepository) -> None:
     claim = claimed_task(store)
     with pytest.raises(ConflictError, match="tasks cancel"):
-        TaskRepository(store.database).remove(claim.task.task_id)
-    failure = RunFailure(code="error", detail="It broke.", next_step="Mend it.")
-    assert TaskRepository(store.database).finish(claim.lease, "failed", failure=failure)
-    assert TaskRepository(store.database).get(claim.task.task_id).failure == failure
-    TaskRepository(store.database).remove(claim.task.task_id)
+        tasks.remove(claim.task.task_id)
+    failure = RunFailure(code="error", detail="It broke.", next_step="Fix it.")
+    assert tasks.finish(claim.lease, "failed", failure=failure)
+    assert tasks.get(claim.task.task_id).failure == failure
+    tasks.remove(claim.task.task_id)
     with pytest.raises(NotFoundError, match="tasks list"):
-        TaskRepository(store.database).get(claim.task.task_id)
+        tasks.get(claim.task.task_id)

@@ -1,4 +1,4 @@
-"""Tasks by a real worker: taken, cancelled, taken from a worker that is gone."""
+"""Tasks with a real worker: carried out, cancelled, and requeued when the worker dies."""
 
 import os
 from dataclasses import replace
@@ -25,57 +25,53 @@ from tunix_rt.runs.worker.heartbeat import Maintenance
 pytestmark = pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
 
 
-ENDLESS = "import time; print('begun', flush=True); time.sleep(600)"
+ENDLESS = "import time; print('started', flush=True); time.sleep(600)"
 
 
-def ended_as(store: Home, task: Task, status: RunStatus) -> Task:
+def wait_for_status(store: Home, task: Task, status: RunStatus) -> Task:
     wait_for(lambda: TaskRepository(store.database).get(task.task_id).status == status)
     return TaskRepository(store.database).get(task.task_id)
 
 
-def test_a_worker_carries_a_task_out_and_says_why_another_cannot_be(store: Home) -> None:
+def test_worker_exports_or_reports_failure(store: Home) -> None:
     version = registered(store)
-    done = queued_task(store, EXPORT, model=version.reference)
-    gone = queued_task(store, EXPORT, model="gone:1")
+    present = queued_task(store, EXPORT, model=version.reference)
+    missing = queued_task(store, EXPORT, model="missing:1")
     with working(store, SUCCEEDING):
-        exported = ended_as(store, done, "succeeded")
-        failed = ended_as(store, gone, "failed")
+        exported = wait_for_status(store, present, "succeeded")
+        failed = wait_for_status(store, missing, "failed")
     assert exported.result is not None
     assert exported.result.export is not None
     assert exported.result.export.passed
-    assert TaskDir(store.settings.tasks_dir / str(done.task_id)).archive.is_file()
+    assert TaskDir(store.settings.tasks_dir / str(present.task_id)).archive.is_file()
     assert failed.failure is not None
     assert "no registered model" in failed.failure.detail
     assert failed.failure.next_step
     assert failed.num_attempts == 1
 
 
-def test_a_task_that_is_cancelled_while_it_runs_ends_cancelled(
-    store: Home, monkeypatch: pytest.MonkeyPatch
+def test_running_task_is_cancelled(
+    store: Home, monkeypatch: pytest.MonkeyPatch, tasks: TaskRepository
 ) -> None:
     version = registered(store)
     task = queued_task(store, EVALUATE, model=version.reference)
     job_dir = TaskDir(store.settings.tasks_dir / str(task.task_id)).job_dir
-    # It never ends by itself: whoever is slower to cancel it than it is to fail would see another end.
+    # The command never ends by itself, so the cancel always arrives in time.
     monkeypatch.setattr(
-        attempt, "task_job", lambda *given: replace(task_job(*given), command=("-S", "-c", ENDLESS))
+        attempt, "task_job", lambda *args: replace(task_job(*args), command=("-S", "-c", ENDLESS))
     )
     with working(store, SUCCEEDING):
-        wait_for(lambda: "begun" in job_dir.output_tail())
-        TaskRepository(store.database).cancel(task.task_id)
-        cancelled = ended_as(store, task, "cancelled")
+        wait_for(lambda: "started" in job_dir.output_tail())
+        tasks.cancel(task.task_id)
+        cancelled = wait_for_status(store, task, "cancelled")
     assert cancelled.result is None
     assert not job_dir.is_output_held()
 
 
-def test_a_task_of_a_worker_that_has_died_goes_back_into_the_queue(store: Home) -> None:
-    WorkerRepository(store.database).register(
-        make_worker("worker-a", pid=os.getpid(), process_start=f"{machine()}:0")
-    )
+def test_dead_worker_task_is_requeued(store: Home, workers: WorkerRepository, tasks: TaskRepository) -> None:
+    workers.register(make_worker("worker-a", pid=os.getpid(), process_start=f"{machine()}:0"))
     claim = claimed_task(store)
-    Maintenance(
-        store, "observer", lambda: (TaskRepository(store.database).leases(), frozenset())
-    ).requeue_lost_runs()
-    task = TaskRepository(store.database).get(claim.task.task_id)
+    Maintenance(store, "observer", lambda: (tasks.leases(), frozenset())).requeue_lost_runs()
+    task = tasks.get(claim.task.task_id)
     assert (task.status, task.num_failures) == ("queued", 1)
     assert task.not_before is not None

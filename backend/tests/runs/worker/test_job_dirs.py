@@ -1,11 +1,11 @@
-"""What the service keeps about a run."""
+"""The files of a job directory."""
 
 from pathlib import Path
 
 from tunix_rt.runs.files import AttemptRecord, JobDir
 
 
-def test_every_attempt_begins_on_a_line_of_its_own(tmp_path: Path) -> None:
+def test_each_attempt_starts_new_line(tmp_path: Path) -> None:
     job_dir = JobDir(tmp_path / "jobs" / "run")
     for text in (b"whole line\n", b"torn by a kill", b"next attempt\n"):
         with job_dir.open_output() as output:
@@ -13,7 +13,7 @@ def test_every_attempt_begins_on_a_line_of_its_own(tmp_path: Path) -> None:
     assert job_dir.output.read_bytes() == b"whole line\ntorn by a kill\nnext attempt\n"
 
 
-def test_the_tail_of_a_binary_output_is_short_text(tmp_path: Path) -> None:
+def test_binary_output_tail_is_text(tmp_path: Path) -> None:
     job_dir = JobDir(tmp_path)
     job_dir.output.write_bytes(b"\xff\x00" * 100_000 + b"the end")
     tail = job_dir.output_tail(num_bytes=100)
@@ -21,28 +21,28 @@ def test_the_tail_of_a_binary_output_is_short_text(tmp_path: Path) -> None:
     assert tail.endswith("the end")
 
 
-def test_a_job_without_files_has_no_records(tmp_path: Path) -> None:
+def test_new_job_has_no_records(tmp_path: Path) -> None:
     job_dir = JobDir(tmp_path / "new")
     assert (job_dir.read_child(), job_dir.read_exit("a"), job_dir.read_attempt()) == (None, None, None)
     assert job_dir.output_tail() == ""
 
 
-def test_an_exit_counts_for_its_own_processes_only(tmp_path: Path) -> None:
+def test_exit_requires_matching_mark(tmp_path: Path) -> None:
     job_dir = JobDir(tmp_path)
     job_dir.exit.write_text('{"attempt": 1, "mark": "a", "code": 0}')
     assert job_dir.read_exit("b") is None
-    found = job_dir.read_exit("a")
-    assert found is not None
-    assert found.code == 0
+    exit_ = job_dir.read_exit("a")
+    assert exit_ is not None
+    assert exit_.code == 0
 
 
-def test_a_torn_record_is_no_record(tmp_path: Path) -> None:
+def test_torn_record_is_ignored(tmp_path: Path) -> None:
     job_dir = JobDir(tmp_path)
     job_dir.child.write_text('{"attempt": 1, "pi')
     assert job_dir.read_child() is None
 
 
-def test_where_an_attempt_began_is_read_back(tmp_path: Path) -> None:
+def test_attempt_record_round_trips(tmp_path: Path) -> None:
     job_dir = JobDir(tmp_path / "run")
     job_dir.write_attempt(AttemptRecord(attempt=2, first_step=40))
     assert job_dir.read_attempt() == AttemptRecord(attempt=2, first_step=40)

@@ -1,4 +1,4 @@
-"""Only the runs of lost workers are requeued."""
+"""Maintenance requeues the runs of lost workers, and no others."""
 
 import os
 
@@ -12,13 +12,13 @@ from tunix_rt.runs.store.workers import WorkerRepository
 from tunix_rt.runs.types import Worker
 from tunix_rt.runs.worker.heartbeat import Maintenance
 
-ELSEWHERE = "0000:1:55"
+REMOTE_PROCESS = "0000:1:55"
 
 pytestmark = pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
 
 
 class Clock:
-    """Set by the test."""
+    """A clock that tests set by hand."""
 
     def __init__(self) -> None:
         self.now_s = 0.0
@@ -27,80 +27,82 @@ class Clock:
         return self.now_s
 
 
-def observer(store: Home, clock: Clock) -> Maintenance:
+def make_maintenance(store: Home, clock: Clock) -> Maintenance:
     return Maintenance(
         store, "observer", lambda: (RunRepository(store.database).leases(), frozenset()), clock=clock
     )
 
 
-def known(store: Home, worker_id: str) -> Worker:
-    return next(one for one in WorkerRepository(store.database).list() if one.worker_id == worker_id)
+def get_worker(store: Home, worker_id: str) -> Worker:
+    return next(worker for worker in WorkerRepository(store.database).list() if worker.worker_id == worker_id)
 
 
-def test_a_silent_worker_elsewhere_loses_its_run(store: Home) -> None:
+def register_dead_worker(store: Home) -> None:
+    """Register a worker of this machine whose process no longer exists."""
+    worker = make_worker("worker-a", pid=os.getpid(), process_start=f"{machine()}:0")
+    WorkerRepository(store.database).register(worker)
+
+
+def test_silent_remote_worker_loses_run(store: Home, runs: RunRepository, workers: WorkerRepository) -> None:
     clock = Clock()
-    WorkerRepository(store.database).register(make_worker("worker-a", process_start=ELSEWHERE))
+    workers.register(make_worker("worker-a", process_start=REMOTE_PROCESS))
     claimed(store)
-    maintenance = observer(store, clock)
+    maintenance = make_maintenance(store, clock)
     maintenance.requeue_lost_runs()
     settings = store.settings
     clock.now_s += settings.worker_lease_s + settings.cancel_grace_s
     maintenance.requeue_lost_runs()
-    assert RunRepository(store.database).get("run-1").status == "running"
+    assert runs.get("run-1").status == "running"
     clock.now_s += settings.worker_beat_s + 1
     maintenance.requeue_lost_runs()
-    run = RunRepository(store.database).get("run-1")
+    run = runs.get("run-1")
     assert (run.status, run.num_failures) == ("queued", 1)
     assert run.not_before is not None
     assert kinds(store)[-1] == "lease-lost"
-    assert known(store, "worker-a").status == "lost"
+    assert get_worker(store, "worker-a").status == "lost"
 
 
-def test_a_beating_worker_keeps_its_run(store: Home) -> None:
+def test_beating_remote_worker_keeps_run(store: Home, runs: RunRepository, workers: WorkerRepository) -> None:
     clock = Clock()
-    WorkerRepository(store.database).register(make_worker("worker-a", process_start=ELSEWHERE))
+    workers.register(make_worker("worker-a", process_start=REMOTE_PROCESS))
     claim = claimed(store)
-    maintenance = observer(store, clock)
+    maintenance = make_maintenance(store, clock)
     for _ in range(5):
         maintenance.requeue_lost_runs()
         clock.now_s += 80
-        assert RunRepository(store.database).beat([claim.lease])
-        assert WorkerRepository(store.database).beat("worker-a")
+        assert runs.beat([claim.lease])
+        assert workers.beat("worker-a")
     maintenance.requeue_lost_runs()
-    assert RunRepository(store.database).get("run-1").status == "running"
-    assert known(store, "worker-a").status == "active"
+    assert runs.get("run-1").status == "running"
+    assert get_worker(store, "worker-a").status == "active"
 
 
-def test_a_dead_process_of_this_machine_loses_its_run_at_once(store: Home) -> None:
-    WorkerRepository(store.database).register(
-        make_worker("worker-a", pid=os.getpid(), process_start=f"{machine()}:0")
-    )
+def test_dead_local_worker_loses_run(store: Home, runs: RunRepository) -> None:
+    register_dead_worker(store)
     claimed(store)
-    observer(store, Clock()).requeue_lost_runs()
-    assert RunRepository(store.database).get("run-1").status == "queued"
-    assert "has died" in RunRepository(store.database).events("run-1")[-1].message
+    make_maintenance(store, Clock()).requeue_lost_runs()
+    assert runs.get("run-1").status == "queued"
+    assert "has died" in runs.events("run-1")[-1].message
 
 
-def test_a_living_process_of_this_machine_keeps_it(store: Home) -> None:
+def test_living_local_worker_keeps_run(store: Home, runs: RunRepository, workers: WorkerRepository) -> None:
     start = process_start(os.getpid())
     assert start is not None
-    WorkerRepository(store.database).register(make_worker("worker-a", pid=os.getpid(), process_start=start))
+    workers.register(make_worker("worker-a", pid=os.getpid(), process_start=start))
     claimed(store)
-    observer(store, Clock()).requeue_lost_runs()
-    assert RunRepository(store.database).get("run-1").status == "running"
+    make_maintenance(store, Clock()).requeue_lost_runs()
+    assert runs.get("run-1").status == "running"
 
 
-def test_a_claim_without_an_answer_is_requeued(store: Home) -> None:
+def test_unanswered_claim_is_requeued(store: Home, runs: RunRepository) -> None:
     claimed(store, worker_id="observer")
-    observer(store, Clock()).requeue_lost_runs()
-    assert RunRepository(store.database).get("run-1").status == "queued"
+    make_maintenance(store, Clock()).requeue_lost_runs()
+    assert runs.get("run-1").status == "queued"
 
 
-def test_a_cancelled_run_of_a_dead_worker_is_cancelled(store: Home) -> None:
-    WorkerRepository(store.database).register(
-        make_worker("worker-a", pid=os.getpid(), process_start=f"{machine()}:0")
-    )
+def test_cancelling_run_is_not_requeued(store: Home, runs: RunRepository) -> None:
+    register_dead_worker(store)
     claimed(store)
-    RunRepository(store.database).cancel("run-1")
-    observer(store, Clock()).requeue_lost_runs()
-    assert RunRepository(store.database).get("run-1").status == "cancelled"
+    runs.cancel("run-1")
+    make_maintenance(store, Clock()).requeue_lost_runs()
+    assert runs.get("run-1").status == "cancelled"

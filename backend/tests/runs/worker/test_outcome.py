@@ -1,4 +1,4 @@
-"""What the end of an attempt means for its run."""
+"""The outcome of a run when an attempt ends."""
 
 import signal
 from typing import Any
@@ -20,12 +20,13 @@ from tunix_rt.runs.worker.outcome import (
 )
 
 AT_STEP_10 = AttemptRecord(attempt=1, first_step=10)
+NO_ROWS = RunFailure(code="bad-data", detail="No row is left.", next_step="Build another dataset.")
 PRINTED = "compiling\nerror: The recipe names no dataset.\nnext:  Add --dataset KEY.\n"
 
 
-def decided(how: ChildExit, stop_reason: StopReason | None = None, **values: Any) -> Outcome:
+def decide(exit_: ChildExit, stop_reason: StopReason | None = None, **values: Any) -> Outcome:
     command = "tunix-rt runs logs run-1"
-    end = AttemptEnd(command, how, stop_reason, values.pop("num_failures", 0), **values)
+    end = AttemptEnd(command, exit_, stop_reason, values.pop("num_failures", 0), **values)
     return run_outcome(end, run_id="run-1", max_failures=3)
 
 
@@ -49,73 +50,69 @@ def finished(outcome: Outcome) -> Finished:
 
 @pytest.mark.parametrize("code", [2, 3, 4, 5, 6])
 @pytest.mark.parametrize("stop_reason", [None, "cancel", "pause", "drain"])
-def test_a_request_error_is_final(code: int, stop_reason: Any) -> None:
-    assert finished(decided(ChildExit(code), stop_reason)).status == "failed"
+def test_request_error_is_final(code: int, stop_reason: Any) -> None:
+    assert finished(decide(ChildExit(code), stop_reason)).status == "failed"
 
 
 @pytest.mark.parametrize(
-    "how", [ChildExit(1), ChildExit(143), ChildExit(77), ChildExit(None, signal.SIGSEGV), ChildExit(None)]
+    "exit_", [ChildExit(1), ChildExit(143), ChildExit(77), ChildExit(None, signal.SIGSEGV), ChildExit(None)]
 )
-def test_other_failures_are_retried_with_backoff(how: ChildExit) -> None:
-    first, second = decided(how), decided(how, num_failures=1)
+def test_other_failures_retry_with_backoff(exit_: ChildExit) -> None:
+    first, second = decide(exit_), decide(exit_, num_failures=1)
     assert isinstance(first, Requeued)
     assert isinstance(second, Requeued)
     assert (first.kind, first.num_failures, second.num_failures) == ("retry", 1, 2)
     assert 0 < first.wait_s < second.wait_s
-    assert finished(decided(how, num_failures=2)).status == "failed"
+    assert finished(decide(exit_, num_failures=2)).status == "failed"
 
 
-@pytest.mark.parametrize("how", [ChildExit(143), ChildExit(None, signal.SIGKILL), ChildExit(1)])
-def test_a_cancelled_run_is_cancelled_at_any_exit(how: ChildExit) -> None:
-    assert finished(decided(how, "cancel")).status == "cancelled"
+@pytest.mark.parametrize("exit_", [ChildExit(143), ChildExit(None, signal.SIGKILL), ChildExit(1)])
+def test_cancelled_run_ends_cancelled(exit_: ChildExit) -> None:
+    assert finished(decide(exit_, "cancel")).status == "cancelled"
 
 
 @pytest.mark.parametrize(
     ("stop_reason", "kind"), [("pause", "paused"), ("drain", "requeued"), ("database-away", "requeued")]
 )
-def test_a_requested_stop_is_not_a_failure(stop_reason: Any, kind: str) -> None:
-    outcome = decided(ChildExit(143), stop_reason, num_failures=1)
+def test_requested_stop_is_not_failure(stop_reason: Any, kind: str) -> None:
+    outcome = decide(ChildExit(143), stop_reason, num_failures=1)
     assert isinstance(outcome, Requeued)
     assert (outcome.kind, outcome.num_failures, outcome.wait_s) == (kind, 1, 0.0)
 
 
-def test_success_needs_a_successful_manifest() -> None:
-    assert finished(decided(ChildExit(0), manifest=manifest("succeeded", 0))).status == "succeeded"
-    assert finished(decided(ChildExit(0), manifest=manifest("cancelled", 143))).status == "failed"
-    assert finished(decided(ChildExit(0))).status == "failed"
+def test_success_requires_succeeded_manifest() -> None:
+    assert finished(decide(ChildExit(0), manifest=manifest("succeeded", 0))).status == "succeeded"
+    assert finished(decide(ChildExit(0), manifest=manifest("cancelled", 143))).status == "failed"
+    assert finished(decide(ChildExit(0))).status == "failed"
 
 
-def test_the_manifest_wins_over_the_output() -> None:
-    said = {"code": "bad-data", "detail": "No row is left.", "next_step": "Build another dataset."}
-    end = decided(ChildExit(3), manifest=manifest("failed", 3, failure=said), output_tail=PRINTED)
-    failure = finished(end).failure
-    assert failure is not None
-    assert failure.model_dump() == said
+@pytest.mark.parametrize(
+    "recorded",
+    [{"failure": NO_ROWS}, {"manifest": manifest("failed", 3, failure=NO_ROWS)}],
+    ids=lambda r: next(iter(r)),
+)
+def test_recorded_failure_overrides_output(recorded: dict[str, Any]) -> None:
+    assert finished(decide(ChildExit(3), output_tail=PRINTED, **recorded)).failure == NO_ROWS
 
 
-def test_the_printed_error_is_the_fallback() -> None:
-    failure = finished(decided(ChildExit(2), output_tail=f"error: Old.\nnext:  Old.\n{PRINTED}")).failure
+def test_last_printed_error_is_fallback() -> None:
+    failure = finished(decide(ChildExit(2), output_tail=f"error: Old.\nnext:  Old.\n{PRINTED}")).failure
     assert failure is not None
     assert (failure.detail, failure.next_step) == ("The recipe names no dataset.", "Add --dataset KEY.")
 
 
-def test_the_error_file_wins_over_the_output() -> None:
-    error = RunFailure(code="bad-data", detail="No row is left.", next_step="Build another dataset.")
-    assert finished(decided(ChildExit(3), failure=error, output_tail=PRINTED)).failure == error
-
-
-def test_a_kill_is_not_blamed_on_an_older_message() -> None:
-    failure = finished(decided(ChildExit(None, signal.SIGKILL), num_failures=2, output_tail=PRINTED)).failure
+def test_kill_ignores_printed_error() -> None:
+    failure = finished(decide(ChildExit(None, signal.SIGKILL), num_failures=2, output_tail=PRINTED)).failure
     assert failure is not None
     assert "SIGKILL" in failure.detail
     assert "memory" in failure.next_step
 
 
-def test_secrets_are_redacted_in_failures(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failures_redact_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_API_KEY", "hush-hush-hush")
     url = "postgresql://me:pass1234@db/x"  # pragma: allowlist secret
     tail = f"error: {url} does not answer, hush-hush-hush\nnext:  Wait.\n"
-    failure = finished(decided(ChildExit(2), output_tail=tail)).failure
+    failure = finished(decide(ChildExit(2), output_tail=tail)).failure
     assert failure is not None
     assert "hush" not in failure.detail
     assert "pass1234" not in failure.detail
@@ -125,11 +122,11 @@ def test_secrets_are_redacted_in_failures(monkeypatch: pytest.MonkeyPatch) -> No
     ("earlier", "newest_step", "expected"),
     [
         (None, 0, 2),
-        (AttemptRecord(attempt=1, first_step=10), 10, 2),
-        (AttemptRecord(attempt=1, first_step=10), 20, 0),
+        (AT_STEP_10, 10, 2),
+        (AT_STEP_10, 20, 0),
     ],
 )
-def test_a_new_checkpoint_resets_the_failures(
+def test_new_checkpoint_resets_failures(
     earlier: AttemptRecord | None, newest_step: int, expected: int
 ) -> None:
     assert failures_so_far(2, earlier, newest_step) == expected

@@ -1,4 +1,4 @@
-"""The program as people start it: `tunix-rt worker` with a real engine, and `tunix-rt up` with a worker."""
+"""`tunix-rt worker` with a real engine, and `tunix-rt up` with its worker."""
 
 import os
 import shutil
@@ -27,7 +27,7 @@ from tunix_rt.runs.types import RunRequest
 QUICK = {"TUNIX_RT_WORKER_BEAT_S": "0.2", "TUNIX_RT_WORKER_POLL_S": "0.2"}
 
 
-def submitted(store: Home, workshop: Workshop) -> str:
+def submit_run(store: Home, workshop: Workshop) -> str:
     recipe = load_recipe(workshop.recipe, sets=["eval={}"]).recipe.model_dump(mode="json")
     return submit(store, RunRequest(recipe=recipe, engine="jax", device="cpu")).run_id
 
@@ -42,14 +42,14 @@ def active_worker(store: Home) -> tuple[str, int] | None:
 
 
 @pytest.mark.skipif(not HAS_PROC, reason="the engine is found through /proc")
-def test_a_real_run_survives_the_death_of_its_engine(tmp_path: Path) -> None:
+def test_run_survives_engine_death(tmp_path: Path) -> None:
     workshop = make_workshop(tmp_path)
     with closing(open_home(workshop.settings)) as store:
-        run_id = submitted(store, workshop)
+        run_id = submit_run(store, workshop)
         run_dir, job_dir = RunDir(store.settings.runs_dir / run_id), JobDir(store.settings.jobs_dir / run_id)
         with start_program("worker", "--slot", "cpu", environ=workshop.environment(**QUICK)) as worker:
             try:
-                # Written before the step is compiled, which takes a while.
+                # The events are written before the step is compiled, which takes a while.
                 wait_for(run_dir.events.exists)
                 supervisor = job_dir.read_child()
                 assert supervisor is not None
@@ -69,31 +69,31 @@ def test_a_real_run_survives_the_death_of_its_engine(tmp_path: Path) -> None:
     assert "step 12/12" in job_dir.output.read_text()
 
 
-def test_the_worker_beside_a_server_is_replaced_when_it_dies_and_leaves_with_it(tmp_path: Path) -> None:
+def test_server_replaces_and_stops_its_worker(tmp_path: Path) -> None:
     workshop = make_workshop(tmp_path)
     environ = environment(workshop.settings, **QUICK)
     with closing(open_home(workshop.settings)) as store:
-        run_id = submitted(store, workshop)
+        run_id = submit_run(store, workshop)
         shutil.rmtree(store.settings.datasets_dir)
         with start_program("up", "--port", str(free_port()), environ=environ) as server:
             try:
                 run = ended_as(store, "failed", run_id)
                 first = wait_for(lambda: active_worker(store))
                 os.kill(first[1], signal.SIGKILL)
-                second = wait_for(lambda: _another(store, first))
+                second = wait_for(lambda: _other_worker(store, first))
             finally:
                 server.kill()
-        wait_for(lambda: _status(store, second[0]) == "stopped")
+        wait_for(lambda: _worker_status(store, second[0]) == "stopped")
     assert run.failure is not None
     assert "no dataset" in run.failure.detail
     assert run.num_attempts == 1
 
 
-def _another(store: Home, first: tuple[str, int]) -> tuple[str, int] | None:
+def _other_worker(store: Home, first: tuple[str, int]) -> tuple[str, int] | None:
     found = active_worker(store)
     return None if found == first else found
 
 
-def _status(store: Home, worker_id: str) -> str | None:
+def _worker_status(store: Home, worker_id: str) -> str | None:
     statuses = {worker.worker_id: worker.status for worker in WorkerRepository(store.database).list()}
     return statuses.get(worker_id)

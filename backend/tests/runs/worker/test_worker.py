@@ -1,4 +1,4 @@
-"""A real worker with real processes in place of the engine."""
+"""A worker with real processes in place of the engine."""
 
 import json
 import signal
@@ -12,13 +12,13 @@ from tunix_rt.base.home import Home
 from tunix_rt.runs.store.repository import RunRepository
 from tunix_rt.runs.types import Lease, Slot
 
-TWO = (Slot(device="cpu"), Slot(device="cpu"))
+TWO_SLOTS = (Slot(device="cpu"), Slot(device="cpu"))
 
 # The queue is tested on both databases; the worker does not depend on them.
 pytestmark = pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
 
 
-def test_a_run_is_taken_trained_and_recorded(store: Home) -> None:
+def test_worker_trains_and_records_run(store: Home) -> None:
     queued(store)
     with working(store, "save(7); print('hello'); " + SUCCEEDING):
         run = ended_as(store, "succeeded")
@@ -29,7 +29,7 @@ def test_a_run_is_taken_trained_and_recorded(store: Home) -> None:
     assert (store.settings.jobs_dir / "run-1" / "output.log").read_text() == "hello\n"
 
 
-def test_success_needs_a_manifest(store: Home) -> None:
+def test_success_requires_manifest(store: Home) -> None:
     queued(store)
     with working(store, "sys.exit(0)"):
         run = ended_as(store, "failed")
@@ -37,11 +37,11 @@ def test_success_needs_a_manifest(store: Home) -> None:
     assert run.failure.code == "no-manifest"
 
 
-def test_a_request_error_is_never_retried(store: Home) -> None:
+def test_request_error_is_never_retried(store: Home) -> None:
     for code in range(2, 7):
         queued(store, f"run-{code}")
     program = "print(f'error: It is wrong.\\nnext:  Do it right.'); sys.exit(int(run.name[-1]))"
-    with working(store, program, slots=TWO):
+    with working(store, program, slots=TWO_SLOTS):
         ends = [ended_as(store, "failed", f"run-{code}") for code in range(2, 7)]
     assert [(run.exit_code, run.num_attempts) for run in ends] == [(code, 1) for code in range(2, 7)]
     codes = [run.failure.code for run in ends if run.failure is not None]
@@ -49,13 +49,13 @@ def test_a_request_error_is_never_retried(store: Home) -> None:
     assert {run.failure and run.failure.next_step for run in ends} == {"Do it right."}
 
 
-def test_a_failure_is_retried_then_final(store: Home) -> None:
+def test_repeated_failure_becomes_final(store: Home, runs: RunRepository) -> None:
     queued(store)
     failure = {"code": "storage", "detail": "The disk is full.", "next_step": "Free space."}
     with working(store, f"end(1, failure={failure})", run_max_failures=2):
         run = ended_as(store, "failed")
     assert kinds(store)[2:] == ["started", "retry", "claimed", "started", "failed"]
-    retry = RunRepository(store.database).events("run-1")[3].message
+    retry = runs.events("run-1")[3].message
     assert retry == "The disk is full. Failure 1 of 2; next try in 2 s."
     assert run.failure is not None
     assert run.failure.code == "storage"
@@ -64,18 +64,18 @@ def test_a_failure_is_retried_then_final(store: Home) -> None:
     assert "tunix-rt runs resume run-1" in run.failure.next_step
 
 
-def test_a_killed_engine_resumes_from_its_checkpoint(store: Home) -> None:
+def test_killed_engine_resumes_from_checkpoint(store: Home, runs: RunRepository) -> None:
     queued(store)
     program = "if newest(): end(0, 'succeeded')\nsave(5)\nos.kill(os.getpid(), signal.SIGKILL)"
     with working(store, program):
         ended_as(store, "succeeded")
-    events = RunRepository(store.database).events("run-1")
+    events = runs.events("run-1")
     assert [event.details["step"] for event in events if event.kind == "started"] == [0, 5]
     (retry,) = [event for event in events if event.kind == "retry"]
     assert "SIGKILL, which Tunix RT did not send" in retry.message
 
 
-def test_a_checkpoint_resets_the_failure_count(store: Home) -> None:
+def test_checkpoint_resets_failure_count(store: Home) -> None:
     queued(store)
     program = "if newest() == 2: end(0, 'succeeded')\nsave(newest() + 1)\nsys.exit(1)"
     with working(store, program, run_max_failures=2):
@@ -83,46 +83,46 @@ def test_a_checkpoint_resets_the_failure_count(store: Home) -> None:
     assert (run.num_attempts, run.num_failures) == (3, 1)
 
 
-def test_a_cancelled_run_saves_and_ends(store: Home) -> None:
+def test_cancelled_run_saves_and_ends(store: Home, runs: RunRepository) -> None:
     queued(store)
     with working(store, WAITING):
         wait_for(run_path(store, "ready").exists)
-        RunRepository(store.database).cancel("run-1")
+        runs.cancel("run-1")
         run = ended_as(store, "cancelled")
     assert run.exit_code == 143
     assert kinds(store)[-3:] == ["cancel-asked", "stopping", "cancelled"]
 
 
-def test_a_run_that_does_not_stop_is_killed(store: Home) -> None:
+def test_unresponsive_run_is_killed(store: Home, runs: RunRepository) -> None:
     queued(store)
     with working(store, STUBBORN, cancel_grace_s=0.1):
         wait_for(run_path(store, "ready").exists)
-        RunRepository(store.database).cancel("run-1")
+        runs.cancel("run-1")
         ended_as(store, "cancelled")
     assert kinds(store)[-3:] == ["stopping", "killed", "cancelled"]
 
 
-def test_a_run_that_ends_before_the_cancel_succeeds(store: Home) -> None:
+def test_run_finishing_before_cancel_succeeds(store: Home, runs: RunRepository) -> None:
     queued(store)
     program = "signal.signal(signal.SIGTERM, lambda *_: end(0, 'succeeded')); announce(); time.sleep(600)"
     with working(store, program):
         wait_for(run_path(store, "ready").exists)
-        RunRepository(store.database).cancel("run-1")
+        runs.cancel("run-1")
         ended_as(store, "succeeded")
 
 
-def test_a_paused_run_resumes_where_it_stopped(store: Home) -> None:
+def test_paused_run_resumes_from_checkpoint(store: Home, runs: RunRepository) -> None:
     queued(store)
     with working(store, RESUMING):
         wait_for(run_path(store, "ready").exists)
-        RunRepository(store.database).pause("run-1")
+        runs.pause("run-1")
         held = ended_as(store, "queued")
         assert (held.is_held, held.num_failures) == (True, 0)
-        RunRepository(store.database).resume("run-1")
+        runs.resume("run-1")
         ended_as(store, "succeeded")
 
 
-def test_the_evaluation_follows_the_training(store: Home) -> None:
+def test_evaluation_follows_training(store: Home) -> None:
     queued(store, eval_set="eval-v2")
     with working(store, SUCCEEDING, evaluation="(run / 'asked').write_text(os.environ['ASKED'])"):
         ended_as(store, "succeeded")
@@ -131,16 +131,16 @@ def test_the_evaluation_follows_the_training(store: Home) -> None:
     assert asked == "-m tunix_rt.cli eval run run-1 --eval-set eval-v2 --engine auto --device auto"
 
 
-def test_a_failed_evaluation_does_not_undo_the_training(store: Home) -> None:
+def test_failed_evaluation_keeps_training(store: Home, runs: RunRepository) -> None:
     queued(store, eval_set="eval-v2")
     with working(store, SUCCEEDING, evaluation="sys.exit(3)"):
         ended_as(store, "succeeded")
-    warning = RunRepository(store.database).events("run-1")[-2]
+    warning = runs.events("run-1")[-2]
     assert warning.kind == "warning"
     assert "tunix-rt eval run-1 --eval-set eval-v2" in warning.message
 
 
-def test_a_killed_evaluation_does_not_undo_the_training(store: Home) -> None:
+def test_killed_evaluation_keeps_training(store: Home) -> None:
     queued(store, eval_set="eval-v2")
     evaluation = "os.kill(os.getpid(), signal.SIGKILL)"
     with working(store, SUCCEEDING, evaluation=evaluation, run_max_failures=2):
@@ -157,38 +157,36 @@ def test_a_killed_evaluation_does_not_undo_the_training(store: Home) -> None:
     ]
 
 
-def test_a_finished_training_is_not_repeated(store: Home) -> None:
+def test_finished_training_is_not_repeated(store: Home, runs: RunRepository) -> None:
     queued(store)
     with working(store, "announce('trained'); " + SUCCEEDING):
         ended_as(store, "succeeded")
     manifest = run_path(store, "run_manifest.json").read_bytes()
-    RunRepository(store.database).remove("run-1")
+    runs.remove("run-1")
     queued(store)
     with working(store, "end(1)"):
         ended_as(store, "succeeded")
     assert run_path(store, "run_manifest.json").read_bytes() == manifest
 
 
-def test_a_lost_lease_kills_the_child(store: Home) -> None:
+def test_lost_lease_kills_child(store: Home, runs: RunRepository) -> None:
     queued(store)
     with working(store, STUBBORN, worker_poll_s=1_000.0):
         engine = wait_for(lambda: number_in(run_path(store, "ready")))
-        (lease,) = RunRepository(store.database).leases()
-        RunRepository(store.database).requeue(
-            Lease(run_id="run-1", token=lease.token), "lease-lost", "Taken away."
-        )
-        wait_for(lambda: json.loads(_exit(store)).get("signal") == signal.SIGKILL)
+        (lease,) = runs.leases()
+        runs.requeue(Lease(run_id="run-1", token=lease.token), "lease-lost", "Taken away.")
+        wait_for(lambda: json.loads(_read_exit(store)).get("signal") == signal.SIGKILL)
     assert engine
     assert kinds(store) == ["submitted", "claimed", "started", "lease-lost"]
-    assert RunRepository(store.database).get("run-1").status == "queued"
+    assert runs.get("run-1").status == "queued"
 
 
-def _exit(store: Home) -> str:
+def _read_exit(store: Home) -> str:
     path = store.settings.jobs_dir / "run-1" / "exit.json"
     return path.read_text() if path.exists() else "{}"
 
 
-def test_the_error_file_of_a_child_becomes_the_failure(store: Home) -> None:
+def test_error_file_becomes_failure(store: Home) -> None:
     queued(store)
     error = {"code": "bad-data", "detail": "No row is left.", "next_step": "Add rows.", "exit_code": 3}
     program = f"open(os.environ['TUNIX_RT_ERROR_FILE'], 'w').write({json.dumps(error)!r}); sys.exit(3)"

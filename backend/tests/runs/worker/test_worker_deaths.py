@@ -1,4 +1,4 @@
-"""Workers that are stopped, killed, cut off or starved: nothing runs on, is lost or runs twice."""
+"""Workers that are stopped, killed, disconnected or out of disk: no run is lost, doubled or left running."""
 
 import os
 import signal
@@ -20,13 +20,14 @@ from tunix_rt.base.db.engine import writing
 from tunix_rt.base.home import Home, open_home
 from tunix_rt.base.settings import Settings
 from tunix_rt.runs.executors.processes import is_gone, process_start
+from tunix_rt.runs.files import JobDir
 from tunix_rt.runs.store.repository import RunRepository
 from tunix_rt.runs.store.workers import WorkerRepository
 from tunix_rt.runs.types import Slot
 
-TWO = (Slot(device="cpu"), Slot(device="cpu"))
-UNTIL_TOLD = "announce()\nwhile not (run / 'go').exists(): time.sleep(0.01)\n" + SUCCEEDING
-FILLING = """
+TWO_SLOTS = (Slot(device="cpu"), Slot(device="cpu"))
+WAITS_FOR_GO = "announce()\nwhile not (run / 'go').exists(): time.sleep(0.01)\n" + SUCCEEDING
+FILLS_DISK = """
 try:
     with open(run / "big", "wb") as file:
         while True:
@@ -47,32 +48,34 @@ def worker_process(settings: Settings, program: str) -> Iterator["subprocess.Pop
             process.kill()
 
 
-def engine_of(store: Home) -> tuple[int, str]:
-    """The toy engine, once it has announced itself: its pid and its start."""
+def announced_engine(store: Home) -> tuple[int, str]:
+    """Wait until the toy engine has announced itself; return its pid and start time."""
     pid = wait_for(lambda: number_in(run_path(store, "ready")))
     start = process_start(pid)
     assert start is not None
     return pid, start
 
 
-def test_two_workers_share_the_queue_and_never_a_run(store: Home) -> None:
+def test_two_workers_never_share_runs(store: Home, runs: RunRepository) -> None:
     names = [f"run-{number}" for number in range(8)]
     for name in names:
         queued(store, name)
     program = "announce(f'attempt-{os.getpid()}'); " + SUCCEEDING
-    with working(store, program, slots=TWO), working(store, program, slots=TWO):
+    with working(store, program, slots=TWO_SLOTS), working(store, program, slots=TWO_SLOTS):
         for name in names:
             ended_as(store, "succeeded", name)
     for name in names:
-        assert RunRepository(store.database).get(name).num_attempts == 1
+        assert runs.get(name).num_attempts == 1
         assert len(list((store.settings.runs_dir / name).glob("attempt-*"))) == 1
 
 
 @sqlite_only
-def test_the_run_of_a_killed_worker_goes_on_elsewhere(store: Home, settings: Settings) -> None:
+def test_killed_worker_run_resumes_elsewhere(
+    store: Home, settings: Settings, runs: RunRepository, workers: WorkerRepository
+) -> None:
     queued(store)
     with worker_process(settings, RESUMING) as worker:
-        engine = engine_of(store)
+        engine = announced_engine(store)
         worker.kill()
         worker.wait()
         wait_for(lambda: is_gone(*engine))
@@ -80,33 +83,30 @@ def test_the_run_of_a_killed_worker_goes_on_elsewhere(store: Home, settings: Set
         run = ended_as(store, "succeeded")
     assert run.num_attempts == 2
     assert kinds(store)[2:] == ["started", "lease-lost", "claimed", "started", "succeeded"]
-    lost, resumed = (
-        RunRepository(store.database).events("run-1")[3],
-        RunRepository(store.database).events("run-1")[5],
-    )
-    assert "has died" in lost.message
-    assert resumed.details["step"] == 5
-    assert sorted(worker.status for worker in WorkerRepository(store.database).list()) == ["lost", "stopped"]
+    events = runs.events("run-1")
+    assert "has died" in events[3].message
+    assert events[5].details["step"] == 5
+    assert sorted(worker.status for worker in workers.list()) == ["lost", "stopped"]
 
 
 @sqlite_only
-def test_a_worker_that_is_told_to_stop_gives_its_runs_back(store: Home) -> None:
+def test_stopped_worker_returns_its_runs(store: Home, workers: WorkerRepository) -> None:
     queued(store)
     with working(store, WAITING) as loop:
-        engine = engine_of(store)
+        engine = announced_engine(store)
         loop.stop()
         run = ended_as(store, "queued")
-        wait_for(lambda: [worker.status for worker in WorkerRepository(store.database).list()] == ["stopped"])
+        wait_for(lambda: [worker.status for worker in workers.list()] == ["stopped"])
     assert is_gone(*engine)
     assert (run.num_failures, run.not_before) == (0, None)
     assert kinds(store)[-2:] == ["stopping", "requeued"]
 
 
 @sqlite_only
-def test_a_worker_that_is_told_twice_stops_at_once(store: Home) -> None:
+def test_second_stop_kills_immediately(store: Home) -> None:
     queued(store)
     with working(store, STUBBORN) as loop:
-        engine = engine_of(store)
+        engine = announced_engine(store)
         loop.stop()
         wait_for(lambda: kinds(store)[-1] == "stopping")
         loop.stop()
@@ -115,22 +115,23 @@ def test_a_worker_that_is_told_twice_stops_at_once(store: Home) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere an engine outlives its supervisor")
 @sqlite_only
-def test_a_killed_supervisor_costs_one_retry(store: Home) -> None:
+def test_killed_supervisor_costs_one_retry(store: Home, runs: RunRepository) -> None:
     queued(store)
     with working(store, RESUMING):
-        engine = engine_of(store)
-        record = (store.settings.jobs_dir / "run-1" / "child.json").read_text()
-        os.kill(int(record.split('"pid": ')[1].split(",")[0]), signal.SIGKILL)
+        engine = announced_engine(store)
+        supervisor = JobDir(store.settings.jobs_dir / "run-1").read_child()
+        assert supervisor is not None
+        os.kill(supervisor.pid, signal.SIGKILL)
         ended_as(store, "succeeded")
     assert is_gone(*engine)
     assert kinds(store)[2:] == ["started", "retry", "claimed", "started", "succeeded"]
-    assert "supervisor was killed" in RunRepository(store.database).events("run-1")[3].message
+    assert "supervisor was killed" in runs.events("run-1")[3].message
 
 
 @sqlite_only
-def test_a_locked_database_does_not_disturb_the_child(store: Home) -> None:
+def test_locked_database_does_not_stop_child(store: Home) -> None:
     queued(store)
-    with working(store, UNTIL_TOLD):
+    with working(store, WAITS_FOR_GO):
         wait_for(lambda: kinds(store)[-1] == "started" and run_path(store, "ready").exists())
         with writing(store.database):
             run_path(store, "go").touch()
@@ -138,13 +139,13 @@ def test_a_locked_database_does_not_disturb_the_child(store: Home) -> None:
         ended_as(store, "succeeded")
 
 
-def test_a_database_that_is_away_costs_nothing(tmp_path: Path) -> None:
+def test_database_outage_costs_no_attempt(tmp_path: Path) -> None:
     home = tmp_path / "home"
     with restartable_postgres() as server:
         settings = Settings(home=home, database_url=f"{server.url}/postgres")
         with closing(open_home(settings)) as store:
             queued(store)
-            with working(store, UNTIL_TOLD):
+            with working(store, WAITS_FOR_GO):
                 wait_for(lambda: kinds(store)[-1] == "started" and run_path(store, "ready").exists())
                 server.stop()
                 run_path(store, "go").touch()
@@ -156,14 +157,14 @@ def test_a_database_that_is_away_costs_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("settings", ["postgresql"], indirect=True)
-def test_a_worker_that_is_cut_off_for_long_saves_and_gives_back(store: Home) -> None:
+def test_long_outage_saves_and_requeues(store: Home) -> None:
     queued(store)
     with working(store, RESUMING, worker_lease_s=1.0):
         wait_for(run_path(store, "ready").exists)
         with connections_refused(store):
             wait_for(run_path(store, "run_manifest.json").exists)
         run = ended_as(store, "succeeded")
-    # On a busy machine a second is short, and it may have been cut off more than once.
+    # On a busy machine one second is short: the worker may lose the database more than once.
     assert "requeued" in kinds(store)
     assert not {"retry", "lease-lost", "killed"} & set(kinds(store))
     assert run.num_failures == 0
@@ -171,7 +172,7 @@ def test_a_worker_that_is_cut_off_for_long_saves_and_gives_back(store: Home) -> 
 
 @contextmanager
 def connections_refused(store: Home) -> Iterator[None]:
-    """The database of this store alone answers nobody."""
+    """Refuse every connection to the database of this store."""
     url = store.database.url
     admin = create_engine(url.set(database="postgres"), isolation_level="AUTOCOMMIT")
     allow = f'ALTER DATABASE "{url.database}" ALLOW_CONNECTIONS'
@@ -186,31 +187,36 @@ def connections_refused(store: Home) -> Iterator[None]:
         admin.dispose()
 
 
-def test_a_full_disk_is_tried_again_and_then_told(tmp_path: Path) -> None:
-    with small_disk_in(tmp_path, megabytes=2) as disk:
+@contextmanager
+def store_on_small_disk(tmp_path: Path, *, megabytes: int) -> Iterator[Home]:
+    """A home on a small disk; its database is on another one."""
+    with small_disk_in(tmp_path, megabytes=megabytes) as disk:
         settings = Settings(home=disk / "home", database_url=f"sqlite:///{tmp_path / 'tunix_rt.db'}")
         with closing(open_home(settings)) as store:
-            queued(store)
-            with working(store, FILLING, run_max_failures=2):
-                run = ended_as(store, "failed")
-            assert run.failure is not None
-            assert (run.failure.code, run.num_attempts) == ("storage", 2)
-            assert "No space left on device" in run.failure.detail
+            yield store
+
+
+def test_full_disk_retries_then_fails(tmp_path: Path) -> None:
+    with store_on_small_disk(tmp_path, megabytes=2) as store:
+        queued(store)
+        with working(store, FILLS_DISK, run_max_failures=2):
+            run = ended_as(store, "failed")
+    assert run.failure is not None
+    assert (run.failure.code, run.num_attempts) == ("storage", 2)
+    assert "No space left on device" in run.failure.detail
+
+
+def test_completely_full_disk_is_reported(tmp_path: Path) -> None:
+    with store_on_small_disk(tmp_path, megabytes=1) as store:
+        queued(store)
+        fill(store.settings.home_dir.with_name("big"))
+        with working(store, SUCCEEDING, run_max_failures=1):
+            run = ended_as(store, "failed")
+    assert run.failure is not None
+    assert "disk is full" in run.failure.detail
 
 
 def fill(path: Path) -> None:
     with path.open("wb", buffering=0) as file, suppress(OSError):
         while True:
             file.write(bytes(4096))
-
-
-def test_a_disk_without_room_for_a_word_is_told_too(tmp_path: Path) -> None:
-    with small_disk_in(tmp_path, megabytes=1) as disk:
-        settings = Settings(home=disk / "home", database_url=f"sqlite:///{tmp_path / 'tunix_rt.db'}")
-        with closing(open_home(settings)) as store:
-            queued(store)
-            fill(disk / "big")
-            with working(store, SUCCEEDING, run_max_failures=1):
-                run = ended_as(store, "failed")
-            assert run.failure is not None
-            assert "disk is full" in run.failure.detail

@@ -12,7 +12,7 @@ SYSTEM = {"role": "system", "content": "Be brief."}
 
 
 def read(row: dict[str, Any]) -> Trace:
-    """The trace of a row in the format that its keys show."""
+    """Read a row in the format detected from its keys."""
     return read_row(row, RowOptions(row_format=detect_format(row)))
 
 
@@ -35,56 +35,56 @@ def shape(trace: Trace) -> tuple[str, list[str], str]:
     ],
     ids=lambda row: "+".join(row),
 )
-def test_every_format_is_recognised_and_gives_the_same_trace(row: dict[str, Any]) -> None:
+def test_every_format_reads_same_trace(row: dict[str, Any]) -> None:
     assert shape(read(row)) == ("6*7?", ["6*7=42"], "42")
 
 
-def test_a_system_message_stands_above_the_prompt_and_is_recorded() -> None:
+def test_system_message_is_prepended() -> None:
     trace = read({"messages": [SYSTEM, USER, ASSISTANT]})
     assert trace.prompt == "Be brief.\n\n6*7?"
     assert trace.meta["system_folded"] is True
 
 
-def test_a_sharegpt_system_text_beside_the_turns_is_kept_too() -> None:
+def test_sharegpt_system_field_is_prepended() -> None:
     turns = [{"from": "human", "value": "6*7?"}, {"from": "gpt", "value": "42"}]
     assert read({"conversations": turns, "system": "Be brief."}).prompt == "Be brief.\n\n6*7?"
 
 
-def test_an_alpaca_input_follows_its_instruction() -> None:
+def test_alpaca_input_follows_instruction() -> None:
     row = {"instruction": "Double it.", "input": "21", "output": "42", "system": "Be brief."}
     assert read(row).prompt == "Be brief.\n\nDouble it.\n\n21"
 
 
 @pytest.mark.parametrize("key", ["reasoning_content", "reasoning", "thinking"])
-def test_reasoning_beside_the_content_becomes_steps(key: str) -> None:
+def test_reasoning_field_becomes_steps(key: str) -> None:
     trace = read({"messages": [USER, {"role": "assistant", key: "6*7\nis 42", "content": "42"}]})
     assert shape(trace) == ("6*7?", ["6*7", "is 42"], "42")
     assert trace.meta["answer_rule"] == "think"
 
 
-def test_text_parts_of_a_message_are_joined() -> None:
+def test_text_parts_are_joined() -> None:
     parts = [{"type": "text", "text": "6*"}, {"type": "text", "text": "7?"}]
     assert read({"messages": [{"role": "user", "content": parts}, ASSISTANT]}).prompt == "6*7?"
 
 
-def test_other_columns_are_kept_in_meta() -> None:
+def test_extra_columns_are_kept_in_meta() -> None:
     trace = read({"messages": [USER, ASSISTANT], "topic": "times tables", "empty": ""})
     assert trace.meta == {"topic": "times tables", "answer_rule": "hash"}
 
 
-def test_other_columns_can_be_left_out() -> None:
+def test_extra_columns_can_be_dropped() -> None:
     row = {"messages": [USER, ASSISTANT], "topic": "times tables"}
     assert "topic" not in read_row(row, RowOptions("messages", drop_extra_columns=True)).meta
 
 
-def test_gsm8k_annotations_are_kept_on_request() -> None:
+def test_gsm8k_annotations_can_be_kept() -> None:
     row = {"question": "6*7?", "answer": "6*7=<<6*7=42>>42\n#### 42", "topic": "tables"}
     trace = read_row(row, RowOptions("gsm8k", keep_annotations=True))
     assert trace.steps[0].content == "6*7=<<6*7=42>>42"
     assert trace.meta == {"source": "gsm8k", "topic": "tables", "answer_rule": "hash"}
 
 
-def test_a_row_without_an_answer_marker_is_rejected_on_request() -> None:
+def test_require_marker_rejects_unmarked_answer() -> None:
     row = {"prompt": "6*7?", "completion": "6*7=42\nthat is 42"}
     assert read(row).meta["answer_rule"] == "last_line"
     with pytest.raises(RowError, match="no answer marker"):
@@ -114,22 +114,22 @@ def test_a_row_without_an_answer_marker_is_rejected_on_request() -> None:
         ({"prompt": "a", "response": "b", "metadata": 3}, "must be an object"),
     ],
 )
-def test_a_row_that_does_not_fit_says_why(row: dict[str, Any], reason: str) -> None:
+def test_invalid_row_explains_reason(row: dict[str, Any], reason: str) -> None:
     with pytest.raises(RowError, match=reason):
         read(row)
 
 
-def test_a_tunix_sft_row_whose_two_answers_differ_is_refused() -> None:
+def test_tunix_sft_conflicting_answers_are_rejected() -> None:
     chat = "<start_of_turn>user\n6*7?<end_of_turn>\n<start_of_turn>model\n#### 42<end_of_turn>"
     with pytest.raises(RowError, match="answers '42'"):
         read({"prompts": chat, "final_answer": "43"})
 
 
-def test_unknown_keys_are_named_when_no_format_fits() -> None:
+def test_unknown_format_names_keys() -> None:
     with pytest.raises(RowError, match="'foo', 'bar'"):
         detect_format({"foo": 1, "bar": 2})
 
 
-def test_question_and_answer_without_the_mark_are_not_gsm8k() -> None:
+def test_gsm8k_requires_answer_marker() -> None:
     with pytest.raises(RowError, match="no known format"):
         detect_format({"question": "6*7?", "answer": "42"})

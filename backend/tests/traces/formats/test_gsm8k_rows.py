@@ -1,4 +1,4 @@
-"""GSM8K rows become traces, and bad rows say why they do not."""
+"""Conversion of GSM8K rows to traces."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ ROW = {
 }
 
 
-def test_lines_become_steps_and_the_answer_loses_its_commas() -> None:
+def test_answer_lines_become_steps() -> None:
     trace = trace_from_gsm8k(ROW, keep_annotations=False)
     assert [step.content for step in trace.steps] == [
         "She buys 1200*1 = 1,200 beads.",
@@ -23,7 +23,7 @@ def test_lines_become_steps_and_the_answer_loses_its_commas() -> None:
     assert (trace.final_answer, trace.meta) == ("2400", {"source": "gsm8k"})
 
 
-def test_annotations_are_kept_on_request() -> None:
+def test_annotations_can_be_kept() -> None:
     assert "<<1200+1200=2400>>2400" in trace_from_gsm8k(ROW, keep_annotations=True).steps[1].content
 
 
@@ -37,6 +37,6 @@ def test_annotations_are_kept_on_request() -> None:
         ({"question": "q", "answer": "1 + 1 = 2\n####  "}, "nothing after"),
     ],
 )
-def test_a_bad_row_says_what_is_wrong_with_it(row: dict[str, Any], reason: str) -> None:
+def test_invalid_row_explains_reason(row: dict[str, Any], reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         trace_from_gsm8k(row, keep_annotations=False)

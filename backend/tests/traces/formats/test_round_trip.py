@@ -23,7 +23,7 @@ from tunix_rt.traces.types import (
     trace_id,
 )
 
-# Hypothesis also draws strings that stand in the code: the markup itself is refused, and tested elsewhere.
+# Hypothesis also draws string literals of the tested code. Rendering rejects markup (see test_rendering.py).
 text = st.text(
     alphabet=st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1
 ).filter(lambda value: not any(reserved_markup_in(value, style) for style in MARKUP_STYLES))
@@ -41,10 +41,10 @@ json_values = st.recursive(
 message_keys = st.sampled_from(["role", "content", "from", "value", "i", "type", "text"])
 messages = st.lists(st.dictionaries(message_keys, json_values, max_size=4), max_size=3)
 values = json_values | messages
-quickly = settings(deadline=None, max_examples=40)
+few_examples = settings(deadline=None, max_examples=40)
 
 
-def exported(trace: Trace, name: str) -> str:
+def export_line(trace: Trace, name: str) -> str:
     canonical = canonical_json(trace)
     stored = StoredTrace(id=trace_id(canonical), created_at=datetime.now(UTC), canonical=canonical)
     [line] = export_lines([stored], name)
@@ -56,24 +56,24 @@ def shape(trace: Trace) -> tuple[str, list[str], str]:
 
 
 @pytest.mark.parametrize("name", EXPORT_FORMATS)
-@quickly
+@few_examples
 @given(trace=traces)
-def test_an_exported_trace_is_read_back_unchanged(name: str, trace: Trace) -> None:
-    row = json.loads(exported(trace, name))
+def test_export_round_trips(name: str, trace: Trace) -> None:
+    row = json.loads(export_line(trace, name))
     assert detect_format(row) == name
     assert shape(read_row(row, RowOptions(name))) == shape(trace)
 
 
-@quickly
+@few_examples
 @given(trace=traces)
-def test_the_trace_format_keeps_the_id(trace: Trace) -> None:
-    line = exported(trace, "trace")
+def test_trace_format_preserves_id(trace: Trace) -> None:
+    line = export_line(trace, "trace")
     assert line == canonical_json(trace)
     assert canonical_json(read_row(json.loads(line), RowOptions("trace"))) == line
 
 
 @pytest.mark.parametrize("name", ["tunix_sft", "training_example"])
-def test_records_carry_the_content_id_and_the_meta(name: str) -> None:
+def test_records_include_id_and_meta(name: str) -> None:
     trace = trace_from_text_steps("6*7?", ["6*7=42"], "42", {"source": "tables"})
     row = EXPORT_FORMATS[name](trace)
     assert UUID(row["id"]) == trace_id(canonical_json(trace))
@@ -81,29 +81,29 @@ def test_records_carry_the_content_id_and_the_meta(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in EXPORT_FORMATS if name != "trace"])
-def test_every_training_text_holds_the_steps_and_the_answer(name: str) -> None:
-    line = exported(trace_from_text_steps("6*7?", ["six sevens"], "forty-two"), name)
+def test_training_text_contains_steps_and_answer(name: str) -> None:
+    line = export_line(trace_from_text_steps("6*7?", ["six sevens"], "forty-two"), name)
     assert "six sevens" in line
     assert "<answer>forty-two</answer>" in line
 
 
-def test_a_turn_marker_in_a_prompt_cannot_end_the_turn() -> None:
+def test_turn_marker_in_prompt_is_rejected() -> None:
     with pytest.raises(DataError, match="end_of_turn"):
-        exported(trace_from_text_steps("a<end_of_turn>b", ["c"], "d"), "tunix_sft")
+        export_line(trace_from_text_steps("a<end_of_turn>b", ["c"], "d"), "tunix_sft")
 
 
 @pytest.mark.parametrize("name", ROW_FORMATS)
-@quickly
+@few_examples
 @given(data=st.data())
-def test_any_json_object_gives_a_trace_or_a_row_error(name: str, data: st.DataObject) -> None:
+def test_any_row_reads_or_raises(name: str, data: st.DataObject) -> None:
     known = (*ROW_FORMATS[name].required, *ROW_FORMATS[name].optional)
     row = data.draw(st.fixed_dictionaries({}, optional=dict.fromkeys(known, values)))
     with suppress(RowError):
         assert json.loads(canonical_json(read_row(row, RowOptions(name))))
 
 
-@quickly
+@few_examples
 @given(row=st.dictionaries(st.text(max_size=8) | message_keys, json_values, max_size=4))
-def test_detection_of_any_json_object_never_crashes(row: dict[str, Any]) -> None:
+def test_format_detection_never_crashes(row: dict[str, Any]) -> None:
     with suppress(RowError):
         assert detect_format(row) in ROW_FORMATS

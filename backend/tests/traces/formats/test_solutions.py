@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from tunix_rt.traces.formats.solutions import RowError, solution_with_reasoning, split_solution, split_steps
 
-CASES = [
+SOLUTION_CASES = [
     ("<reasoning>\n6*7=42\n</reasoning>\n<answer>42</answer>", ["6*7=42"], "42", "tags"),
     ("<think>six sevens</think>\n<answer>42</answer>", ["six sevens"], "42", "tags"),
     ("six sevens are 42\n<answer> 42 </answer>", ["six sevens are 42"], "42", "tags"),
@@ -34,12 +34,10 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("text", "steps", "answer", "rule"), CASES)
-def test_the_first_rule_that_fits_splits_a_solution(
-    text: str, steps: list[str], answer: str, rule: str
-) -> None:
-    found = split_solution(text)
-    assert (found.steps, found.final_answer, found.rule) == (steps, answer, rule)
+@pytest.mark.parametrize(("text", "steps", "answer", "rule"), SOLUTION_CASES)
+def test_first_matching_rule_splits_solution(text: str, steps: list[str], answer: str, rule: str) -> None:
+    solution = split_solution(text)
+    assert (solution.steps, solution.final_answer, solution.rule) == (steps, answer, rule)
 
 
 @pytest.mark.parametrize(
@@ -55,14 +53,14 @@ def test_the_first_rule_that_fits_splits_a_solution(
         ("<think>a</think>  ", "no reply"),
     ],
 )
-def test_a_solution_that_would_lose_content_is_refused(text: str, reason: str) -> None:
+def test_malformed_solution_is_rejected(text: str, reason: str) -> None:
     with pytest.raises(RowError, match=reason):
         split_solution(text)
 
 
-def test_reasoning_kept_apart_comes_before_the_reply() -> None:
-    found = solution_with_reasoning("a\nb", "c\n#### 7")
-    assert (found.steps, found.final_answer, found.rule) == (["a", "b", "c"], "7", "think+hash")
+def test_separate_reasoning_precedes_reply() -> None:
+    solution = solution_with_reasoning("a\nb", "c\n#### 7")
+    assert (solution.steps, solution.final_answer, solution.rule) == (["a", "b", "c"], "7", "think+hash")
 
 
 STEP_CASES = [
@@ -80,29 +78,29 @@ STEP_CASES = [
 
 
 @pytest.mark.parametrize(("text", "steps"), STEP_CASES)
-def test_reasoning_splits_by_numbers_paragraphs_or_lines(text: str, steps: list[str]) -> None:
+def test_text_splits_into_steps(text: str, steps: list[str]) -> None:
     assert split_steps(text) == steps
 
 
 @settings(deadline=None)
 @given(st.text(alphabet=st.sampled_from("a1 .\n\\{}#*<>/:boxedanswrthik"), max_size=80))
-def test_any_text_gives_a_solution_or_a_row_error(text: str) -> None:
+def test_any_text_splits_or_raises(text: str) -> None:
     try:
-        found = split_solution(text)
+        solution = split_solution(text)
     except RowError:
         return
-    assert found.final_answer.strip()
-    assert found.steps
-    assert all(step.strip() for step in found.steps)
+    assert solution.final_answer.strip()
+    assert solution.steps
+    assert all(step.strip() for step in solution.steps)
 
 
 @settings(deadline=None)
 @given(st.lists(st.text(alphabet=st.characters(categories=["L"]), min_size=1), min_size=1))
-def test_no_word_of_unmarked_text_is_lost(words: list[str]) -> None:
-    found = split_solution("\n".join(words))
-    assert {*" ".join(found.steps).split(), *found.final_answer.split()} == set(" ".join(words).split())
+def test_unmarked_text_loses_no_words(words: list[str]) -> None:
+    solution = split_solution("\n".join(words))
+    assert {*" ".join(solution.steps).split(), *solution.final_answer.split()} == set(" ".join(words).split())
 
 
 @pytest.mark.parametrize("text", ["**" * 10_000, "answer " * 10_000, "\\boxed{" * 5_000, "(1" * 10_000])
-def test_hostile_text_is_split_quickly(text: str) -> None:
+def test_hostile_text_is_split(text: str) -> None:
     assert split_solution(text).final_answer

@@ -1,4 +1,4 @@
-"""Reviewed texts and traces, and what the linter must say about each."""
+"""The findings of the linter for reviewed texts and traces."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ CASES = json.loads(Path(__file__).with_name("cases.json").read_text(encoding="ut
 
 
 @pytest.mark.parametrize("case", CASES["claims"], ids=lambda case: f"{case['group']}: {case['text']}")
-def test_claims_are_read_as_a_careful_person_would(case: dict[str, Any]) -> None:
+def test_claims_match_reviewed_cases(case: dict[str, Any]) -> None:
     text = case["text"]
     claims = read_step(text).claims
     wrong = [
@@ -32,12 +32,13 @@ def test_claims_are_read_as_a_careful_person_would(case: dict[str, Any]) -> None
 
 
 @pytest.mark.parametrize("case", CASES["traces"], ids=lambda case: case["name"])
-def test_traces_get_the_findings_and_the_score_they_deserve(case: dict[str, Any]) -> None:
+def test_traces_match_reviewed_cases(case: dict[str, Any]) -> None:
     report = lint_trace(trace_from_text_steps(case["prompt"], case["steps"], case["final_answer"]))
     assert sorted(f"{finding.step}:{finding.code}" for finding in report.findings) == sorted(case["codes"])
     assert case["min_score"] <= report.score <= case["max_score"]
 
 
-def test_every_code_but_the_two_of_whole_texts_has_a_reviewed_trace() -> None:
+def test_reviewed_traces_cover_every_code() -> None:
+    """test_lint_trace.py generates the texts of the two exceptions."""
     covered = {code.partition(":")[2] for case in CASES["traces"] for code in case["codes"]}
     assert set(CODES) - covered == {"reasoning-gibberish", "too-long-to-check"}

@@ -1,4 +1,4 @@
-"""The score and the findings of whole traces."""
+"""Scores and findings of whole traces."""
 
 import random
 import re
@@ -9,16 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from tunix_rt.traces.linter.findings import CODES, LINTER_VERSION
+from tunix_rt.traces.linter.findings import CODES, LINTER_VERSION, LintReport
 from tunix_rt.traces.linter.linter import lint_trace
-from tunix_rt.traces.types import MAX_STEP_CHARS, MAX_STEPS, trace_from_text_steps
+from tunix_rt.traces.types import MAX_STEP_CHARS, MAX_STEPS, Trace, trace_from_text_steps
 
 REPOSITORY = Path(__file__).parents[4]
 PROMPT = "A baker fills 12 boxes with 8 rolls each and sells 30 rolls. How many rolls are left?"
 STEPS = ["The boxes hold 12 * 8 = 96 rolls.", "After the sale 96 - 30 = 66 rolls are left."]
 WORDS = "window purple marble thunder candle forest velvet anchor lantern pepper saddle meadow copper".split()
-
-
 LOREM = (
     "Lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do eiusmod tempor incididunt ut labore et "
     "dolore magna aliqua. Ut enim ad minim veniam, quis nostrud exercitation ullamco laboris nisi."
@@ -43,7 +41,7 @@ GIBBERISH = {
     "random characters": _ten_steps(
         lambda rng: "".join(rng.choices(string.ascii_letters + "0123456789+/=", k=500))
     ),
-    "one letter a step": [letter * 500 for letter in "abcdefghij"],
+    "one letter per step": [letter * 500 for letter in "abcdefghij"],
     "one letter": ["a" * 500] * 10,
     "one word": ["blah " * 100] * 10,
     "keyboard rows": ["asdf jkl qwerty uiop " * 20] * 10,
@@ -54,16 +52,16 @@ GIBBERISH = {
 
 
 @pytest.mark.parametrize("steps", GIBBERISH.values(), ids=GIBBERISH)
-def test_ten_long_steps_of_gibberish_with_a_wrong_answer_score_below_five(steps: list[str]) -> None:
+def test_gibberish_scores_below_five(steps: list[str]) -> None:
     assert lint_trace(trace_from_text_steps(PROMPT, steps, "65")).score < 5
 
 
-def test_a_right_trace_scores_full_marks_without_findings() -> None:
+def test_correct_trace_scores_100() -> None:
     report = lint_trace(trace_from_text_steps(PROMPT, STEPS, "66"))
     assert (report.score, report.findings, report.linter_version) == (100, (), LINTER_VERSION)
 
 
-def test_padding_never_raises_the_score() -> None:
+def test_padding_never_raises_score() -> None:
     padding = ["Rolls are a kind of bread that a baker sells in boxes."]
     short = lint_trace(trace_from_text_steps(PROMPT, ["The boxes hold rolls, and 66 rolls are left."], "66"))
     long = lint_trace(
@@ -72,7 +70,7 @@ def test_padding_never_raises_the_score() -> None:
     assert long.score <= short.score
 
 
-def test_right_claims_cannot_make_up_for_a_wrong_one() -> None:
+def test_correct_claims_cannot_offset_wrong_ones() -> None:
     wrong = ["The boxes hold 12 * 8 = 97 rolls.", "After the sale 97 - 30 = 67 rolls are left."]
     diluted = [*(f"Also {n} + 1 = {n + 1} rolls." for n in range(50)), *wrong]
     few = lint_trace(trace_from_text_steps(PROMPT, wrong, "67"))
@@ -80,7 +78,7 @@ def test_right_claims_cannot_make_up_for_a_wrong_one() -> None:
     assert many.components["arithmetic"] == few.components["arithmetic"] == 0.5
 
 
-def test_the_score_is_the_product_of_its_components() -> None:
+def test_score_is_product_of_components() -> None:
     report = lint_trace(trace_from_text_steps(PROMPT, ["12 * 8 = 97 rolls", *STEPS[1:]], "66"))
     product = 100.0
     for factor in report.components.values():
@@ -89,7 +87,7 @@ def test_the_score_is_the_product_of_its_components() -> None:
     assert report.score == pytest.approx(product, abs=0.01)
 
 
-def test_a_finding_points_at_the_step_by_its_own_number_and_at_the_text() -> None:
+def test_finding_locates_step_and_text() -> None:
     trace = trace_from_text_steps(PROMPT, ["The boxes hold 12 * 8 = 97 rolls.", STEPS[1]], "66")
     renumbered = trace.model_copy(
         update={"steps": tuple(step.model_copy(update={"i": 10 * step.i + 5}) for step in trace.steps)}
@@ -105,13 +103,13 @@ def test_a_finding_points_at_the_step_by_its_own_number_and_at_the_text() -> Non
     assert renumbered.steps[0].content[start:end] == "97"
 
 
-def test_an_expected_percentage_is_written_as_one() -> None:
+def test_expected_percentage_has_percent_sign() -> None:
     trace = trace_from_text_steps("What is left after 20% off?", ["100% - 20% = 70%"], "70%")
     assert lint_trace(trace).findings[0].expected == "80%"
 
 
-# Seconds of CPU far above what any of these takes on a busy machine, and far below a runaway expression.
-HANGS_S = 60
+# Far above the CPU time of these cases on a busy machine, and far below catastrophic backtracking.
+MAX_CPU_S = 60
 
 HOSTILE = {
     "towers": "9**9**9**9 = 1 ",
@@ -134,40 +132,39 @@ HOSTILE = {
 }
 
 
+def lint_in_time(trace: Trace) -> LintReport:
+    start = time.process_time()
+    report = lint_trace(trace)
+    assert time.process_time() - start < MAX_CPU_S
+    return report
+
+
 @pytest.mark.parametrize("seed_text", HOSTILE.values(), ids=HOSTILE)
-def test_a_step_of_twenty_thousand_hostile_characters_does_not_hang(seed_text: str) -> None:
+def test_longest_hostile_step_does_not_hang(seed_text: str) -> None:
     step = (seed_text * MAX_STEP_CHARS)[:MAX_STEP_CHARS]
-    start = time.process_time()
-    lint_trace(trace_from_text_steps(PROMPT, [step], "66"))
-    assert time.process_time() - start < HANGS_S
+    lint_in_time(trace_from_text_steps(PROMPT, [step], "66"))
 
 
-def test_thousands_of_numbers_from_nowhere_do_not_hang_and_are_reported_in_part() -> None:
+def test_number_findings_are_capped() -> None:
     step = " ".join(str(n * n + 7) for n in range(500, 3500))[:MAX_STEP_CHARS]
-    start = time.process_time()
-    report = lint_trace(trace_from_text_steps(PROMPT, [step], step))
-    assert time.process_time() - start < HANGS_S
+    report = lint_in_time(trace_from_text_steps(PROMPT, [step], step))
     assert 10 < sum(finding.code == "number-from-nowhere" for finding in report.findings) <= 50
 
 
 def test_many_verification_steps_do_not_hang() -> None:
     claims = [" and ".join(f"{n} + {i} = {n + i}" for n in range(60)) for i in range(100)]
-    start = time.process_time()
-    lint_trace(trace_from_text_steps(PROMPT, [f"Check: {text}" for text in claims], "66"))
-    assert time.process_time() - start < HANGS_S
+    lint_in_time(trace_from_text_steps(PROMPT, [f"Check: {text}" for text in claims], "66"))
 
 
 @pytest.mark.parametrize("seed_text", ["1+1=2 and ", "lorem ipsum ", "1+"])
-def test_the_largest_trace_is_linted_in_bounded_time_and_says_what_was_not_read(seed_text: str) -> None:
+def test_largest_trace_reports_unchecked_text(seed_text: str) -> None:
     step = (seed_text * MAX_STEP_CHARS)[: MAX_STEP_CHARS - 5]
     trace = trace_from_text_steps(PROMPT, [f"{i:04} {step}" for i in range(MAX_STEPS)], "66")
-    start = time.process_time()
-    report = lint_trace(trace)
-    assert time.process_time() - start < HANGS_S
+    report = lint_in_time(trace)
     assert any(finding.code == "too-long-to-check" for finding in report.findings)
 
 
-def test_the_docs_explain_every_code_with_its_severity_and_meaning() -> None:
+def test_docs_explain_every_code() -> None:
     text = (REPOSITORY / "docs" / "linter.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `([a-z-]+)` \| (error|warning) \| (.+?) \|$", text, flags=re.MULTILINE)
     assert rows == [(code, info.severity, info.meaning) for code, info in CODES.items()]

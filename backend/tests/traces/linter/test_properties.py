@@ -1,4 +1,4 @@
-"""Properties that hold for every text, and for every generated equation."""
+"""Properties of the linter for arbitrary texts and generated equations."""
 
 from fractions import Fraction
 
@@ -38,9 +38,7 @@ def equations(draw: st.DrawFn) -> tuple[str, Fraction]:
 
 @given(prompt=TEXTS, steps=st.lists(TEXTS, min_size=1, max_size=5), answer=TEXTS)
 @settings(max_examples=300, deadline=None)
-def test_linting_never_fails_and_every_span_lies_in_its_text(
-    prompt: str, steps: list[str], answer: str
-) -> None:
+def test_any_trace_has_valid_findings(prompt: str, steps: list[str], answer: str) -> None:
     trace = trace_from_text_steps(prompt, steps, answer)
     report = lint_trace(trace)
     assert 0 <= report.score <= 100
@@ -54,7 +52,7 @@ def test_linting_never_fails_and_every_span_lies_in_its_text(
 
 @given(equation=equations(), prefix=st.sampled_from(["", "So ", "She has ", "1. ", "Step 2: "]))
 @settings(max_examples=300, deadline=None)
-def test_a_right_equation_is_confirmed(equation: tuple[str, Fraction], prefix: str) -> None:
+def test_correct_equation_is_confirmed(equation: tuple[str, Fraction], prefix: str) -> None:
     left, value = equation
     result = str(value) if value.denominator == 1 else f"{value.numerator}/{value.denominator}"
     verdicts = [claim.verdict for claim in read_step(f"{prefix}{left} = {result}").claims]
@@ -63,7 +61,7 @@ def test_a_right_equation_is_confirmed(equation: tuple[str, Fraction], prefix: s
 
 @given(equation=equations(), error=st.integers(min_value=-(10**6), max_value=10**6).filter(bool))
 @settings(max_examples=300, deadline=None)
-def test_a_wrong_equation_is_found_with_the_right_result(equation: tuple[str, Fraction], error: int) -> None:
+def test_wrong_equation_reports_expected_result(equation: tuple[str, Fraction], error: int) -> None:
     left, value = equation
     stated = value + error
     if value.denominator != 1:
@@ -75,17 +73,17 @@ def test_a_wrong_equation_is_found_with_the_right_result(equation: tuple[str, Fr
 
 
 @given(numerator=st.integers(-(10**9), 10**9), denominator=st.integers(1, 10**4))
-def test_a_number_written_out_reads_back_as_itself(numerator: int, denominator: int) -> None:
-    written = as_text((numerator, denominator))
-    assert reduced(evaluate(tokenise(written)) or (0, 0)) == reduced((numerator, denominator))
+def test_number_text_round_trips(numerator: int, denominator: int) -> None:
+    text = as_text((numerator, denominator))
+    assert reduced(evaluate(tokenise(text)) or (0, 0)) == reduced((numerator, denominator))
 
 
 @given(text=st.text(alphabet=NOTATION, max_size=300))
-def test_plain_notation_has_the_length_of_its_latex(text: str) -> None:
+def test_plain_text_preserves_length(text: str) -> None:
     assert len(plain_text(text)) == len(text)
 
 
 @given(trace=st.builds(trace_from_text_steps, TEXTS, st.lists(TEXTS, min_size=1, max_size=3), TEXTS))
 @settings(max_examples=50, deadline=None)
-def test_the_same_trace_always_gets_the_same_report(trace: Trace) -> None:
+def test_linting_is_deterministic(trace: Trace) -> None:
     assert lint_trace(trace) == lint_trace(trace)

@@ -1,4 +1,4 @@
-"""A database of an older schema is brought up to date with everything that is in it."""
+"""A database with an older schema is upgraded without losing rows."""
 
 import uuid
 from collections.abc import Callable, Iterator
@@ -37,7 +37,7 @@ MakeEmpty = Callable[[], Engine]
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def make_empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MakeEmpty]:
-    """Makes databases without any table, all of one kind."""
+    """Create databases without tables, all of one kind."""
     with ExitStack() as opened:
 
         def make() -> Engine:
@@ -64,7 +64,7 @@ def rows_of(engine: Engine, tables: list[str]) -> dict[str, list[Any]]:
 
 
 def schema_of(engine: Engine) -> dict[str, Any]:
-    """Every table with its columns, keys and indexes, in words."""
+    """Describe every table with its columns, keys and indexes."""
     inspector = inspect(engine)
     return {
         table: {
@@ -82,9 +82,9 @@ def schema_of(engine: Engine) -> dict[str, Any]:
     }
 
 
-def test_every_released_schema_has_a_dump() -> None:
+def test_released_schemas_have_dumps() -> None:
     known = {script.revision for script in ScriptDirectory.from_config(alembic_config()).walk_revisions()}
-    # The newest may not be released yet.
+    # The newest revision may be unreleased.
     assert known - {SCHEMA_HEAD} <= set(RELEASED) <= known
     for revision in RELEASED:
         assert dump_file(revision, "sqlite").exists()
@@ -92,48 +92,48 @@ def test_every_released_schema_has_a_dump() -> None:
 
 
 @pytest.mark.parametrize("revision", RELEASED)
-def test_a_released_schema_is_upgraded_and_every_row_is_found(make_empty: MakeEmpty, revision: str) -> None:
-    old, fresh = make_empty(), make_empty()
-    load_dump(old, revision)
-    old_tables = sorted(set(inspect(old).get_table_names()) - {"alembic_version"})
-    before = rows_of(old, old_tables)
-    # What SQLite keeps behind a full-text index is its own business.
+def test_upgrade_keeps_every_row(make_empty: MakeEmpty, revision: str) -> None:
+    engine, fresh = make_empty(), make_empty()
+    load_dump(engine, revision)
+    old_tables = sorted(set(inspect(engine).get_table_names()) - {"alembic_version"})
+    before = rows_of(engine, old_tables)
+    # The internal tables of SQLite's full-text index may be empty.
     assert all(rows for table, rows in before.items() if not table.startswith("trace_index_"))
 
-    ensure_schema(old)
+    ensure_schema(engine)
     ensure_schema(fresh)
 
-    with reading(old) as connection:
+    with reading(engine) as connection:
         assert current_revision(connection) == SCHEMA_HEAD
-    assert rows_of(old, old_tables) == before
-    assert schema_of(old) == schema_of(fresh)
-    _check_what_is_found(old, revision)
+    assert rows_of(engine, old_tables) == before
+    assert schema_of(engine) == schema_of(fresh)
+    check_repositories(engine, revision)
 
 
-def _check_what_is_found(old: Engine, revision: str) -> None:
-    traces = TraceRepository(old)
+def check_repositories(engine: Engine, revision: str) -> None:
+    traces = TraceRepository(engine)
     assert traces.list(TraceFilter(), limit=10, offset=0).total == 3
-    (found,) = traces.iter_selected(TraceFilter(query="\u00e4pfel"))
-    assert found.trace().meta == {"level": 3, "source": "sums"}
+    (row,) = traces.iter_selected(TraceFilter(query="\u00e4pfel"))
+    assert row.trace().meta == {"level": 3, "source": "sums"}
     assert traces.list(TraceFilter(source="sums"), limit=10, offset=0).total == 2
     if revision >= "0002":
-        assert EvaluationRepository(old).list(EvaluationFilter(), limit=10, offset=0).pagination.total == 1
-        assert [baseline.name for baseline in BaselineRepository(old).list()] == ["main"]
+        assert EvaluationRepository(engine).list(EvaluationFilter(), limit=10, offset=0).pagination.total == 1
+        assert [baseline.name for baseline in BaselineRepository(engine).list()] == ["main"]
     if revision >= "0003":
-        _check_the_service(old)
+        check_service_tables(engine)
     if revision >= "0004":
-        assert GateCheckRepository(old).list(limit=10, offset=0).pagination.total == 1
+        assert GateCheckRepository(engine).list(limit=10, offset=0).pagination.total == 1
     if revision >= "0005":
-        assert PreferenceRepository(old).list(limit=10, offset=0)[1] == 1
+        assert PreferenceRepository(engine).list(limit=10, offset=0)[1] == 1
 
 
-def _check_the_service(old: Engine) -> None:
-    runs = RunRepository(old)
+def check_service_tables(engine: Engine) -> None:
+    runs = RunRepository(engine)
     assert runs.counts() == {"running": 1, "queued": 1}
     assert [event.kind for event in runs.events("taken")] == ["submitted", "claimed", "started"]
-    assert ModelRepository(old).find(ModelReference("sums", alias="champion")).version == 1
-    [sweep] = SweepRepository(old).list(limit=10, offset=0).data
+    assert ModelRepository(engine).find(ModelReference("sums", alias="champion")).version == 1
+    [sweep] = SweepRepository(engine).list(limit=10, offset=0).data
     assert sweep.best_run_id == "taken"
-    assert FlagRepository(old).is_queue_paused()
-    assert TokenRepository(old).num_valid(datetime.now(UTC)) == 1
-    assert [worker.worker_id for worker in WorkerRepository(old).list()] == ["worker-a"]
+    assert FlagRepository(engine).is_queue_paused()
+    assert TokenRepository(engine).num_valid(datetime.now(UTC)) == 1
+    assert [worker.worker_id for worker in WorkerRepository(engine).list()] == ["worker-a"]

@@ -1,4 +1,4 @@
-"""A sweep from its first trial to its last, with a worker that trains in no time."""
+"""A sweep from its first trial to its last, with an instant stand-in for training."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -31,17 +31,17 @@ from tunix_rt.sweeps.create import create
 from tunix_rt.sweeps.service import cancel, resume
 from tunix_rt.sweeps.store import SweepRepository
 
-TO_NINE = {"type": "randint", "min": 0, "max": 9}
-FOUR = {"training.batch_size": {"type": "choice", "values": [1, 2, 4, 8]}}
+UP_TO_NINE = {"type": "randint", "min": 0, "max": 9}
+BATCH_SIZES = {"training.batch_size": {"type": "choice", "values": [1, 2, 4, 8]}}
 
-REFUSED: list[tuple[dict[str, Any], str]] = [
+INVALID_SWEEPS: list[tuple[dict[str, Any], str]] = [
     ({"recipe": "no-such-recipe"}, "There is no recipe 'no-such-recipe'"),
     ({"dataset": "no-such-data-v1"}, "no-such-data-v1"),
     ({"eval_set": "no-such-set"}, "no-such-set"),
     ({"metric": "validation_loss"}, "the recipe has no validation"),
     ({"search_space": {"training.batch_size": {"type": "choice", "values": [2, 0]}}}, "batch_size must"),
-    ({"search_space": {"training.warmup_steps": TO_NINE}}, "warmup_steps 9 is more than num_steps 4"),
-    ({"search_space": {"training.bach": TO_NINE}}, "batch_size"),
+    ({"search_space": {"training.warmup_steps": UP_TO_NINE}}, "warmup_steps 9 is more than num_steps 4"),
+    ({"search_space": {"training.bach": UP_TO_NINE}}, "batch_size"),
 ]
 
 
@@ -56,7 +56,7 @@ def write_losses(store: Home, run_id: str, losses: list[float]) -> None:
     (run_dir / "metrics.jsonl").write_text("".join(lines), encoding="utf-8")
 
 
-def test_a_sweep_tries_its_budget_and_names_the_best(store: Home) -> None:
+def test_sweep_spends_budget_and_finds_best(store: Home) -> None:
     sweep_id = started(store)
     rates = []
     while advance(store, sweep_id):
@@ -71,7 +71,7 @@ def test_a_sweep_tries_its_budget_and_names_the_best(store: Home) -> None:
     assert RunRepository(store.database).get(sweep.best_run_id).sweep_id == sweep_id
 
 
-def test_nothing_happens_twice_however_often_it_is_looked_at(store: Home) -> None:
+def test_advance_is_idempotent(store: Home) -> None:
     sweep_id = started(store, max_concurrent=2)
     for _ in range(3):
         assert advance(store, sweep_id)
@@ -83,8 +83,8 @@ def test_nothing_happens_twice_however_often_it_is_looked_at(store: Home) -> Non
     assert num_runs(store, sweep_id) == 3
 
 
-def test_a_grid_runs_every_combination(store: Home) -> None:
-    sweep_id = started(store, search_space=FOUR, sampler="grid", budget={}, max_concurrent=3)
+def test_grid_runs_every_combination(store: Home) -> None:
+    sweep_id = started(store, search_space=BATCH_SIZES, sampler="grid", budget={}, max_concurrent=3)
     sizes: list[Any] = []
     while advance(store, sweep_id):
         run = train_next(store, lambda run: 1.0)
@@ -93,7 +93,7 @@ def test_a_grid_runs_every_combination(store: Home) -> None:
     assert sorted(sizes) == [1, 2, 4, 8]
 
 
-def test_a_failed_run_is_a_failed_trial_and_the_search_goes_on(store: Home) -> None:
+def test_failed_run_fails_only_its_trial(store: Home) -> None:
     sweep_id = started(store)
     advance(store, sweep_id)
     fail_next(store)
@@ -106,7 +106,7 @@ def test_a_failed_run_is_a_failed_trial_and_the_search_goes_on(store: Home) -> N
     assert sweep.status == "succeeded"
 
 
-def test_a_sweep_of_which_everything_fails_stops_and_says_why(store: Home) -> None:
+def test_sweep_stops_after_repeated_failures(store: Home) -> None:
     sweep_id = started(store, budget={"num_trials": 50})
     while advance(store, sweep_id):
         fail_next(store, "diverged")
@@ -118,7 +118,7 @@ def test_a_sweep_of_which_everything_fails_stops_and_says_why(store: Home) -> No
     assert "It is diverged." in sweep.failure.detail
 
 
-def test_a_combination_that_the_recipe_refuses_is_a_failed_trial(store: Home) -> None:
+def test_invalid_combination_fails_its_trial(store: Home) -> None:
     space = {
         "training.batch_size": {"type": "choice", "values": [2, 4]},
         "training.gradient_accumulation_steps": {"type": "choice", "values": [1, 4]},
@@ -134,7 +134,7 @@ def test_a_combination_that_the_recipe_refuses_is_a_failed_trial(store: Home) ->
     assert "cannot be split" in (refused.error or "")
 
 
-def test_a_hopeless_trial_is_pruned_while_it_runs(store: Home) -> None:
+def test_running_trial_is_pruned(store: Home) -> None:
     sweep_id = started(store, pruner="median", prune_after_trials=1, budget={"num_trials": 2})
     advance(store, sweep_id)
     write_losses(store, SweepRepository(store.database).get(sweep_id).trials[0].run_id, [4.0, 3.0, 2.0, 1.0])
@@ -142,28 +142,28 @@ def test_a_hopeless_trial_is_pruned_while_it_runs(store: Home) -> None:
     advance(store, sweep_id)
     RunRepository(store.database).finish(claim.lease, "succeeded", "Done.", figures=figures_of(1.0))
     advance(store, sweep_id)
-    hopeless = claim_next(store)
-    write_losses(store, hopeless.run.run_id, [9.0, 9.0])
+    poor = claim_next(store)
+    write_losses(store, poor.run.run_id, [9.0, 9.0])
     assert advance(store, sweep_id)
     trial = SweepRepository(store.database).get(sweep_id).trials[1]
     assert (trial.status, trial.value) == ("pruned", 9.0)
     assert trial.error == "Stopped at 25 % of its training."
-    assert RunRepository(store.database).get(hopeless.run.run_id).status == "cancelling"
+    assert RunRepository(store.database).get(poor.run.run_id).status == "cancelling"
     assert SweepRepository(store.database).get(sweep_id).best_run_id == claim.run.run_id
-    assert advance(store, sweep_id), "it is not over while a run of it still stops"
-    RunRepository(store.database).finish(hopeless.lease, "cancelled", "Stopped.")
+    assert advance(store, sweep_id), "the sweep is active until its last run has stopped"
+    RunRepository(store.database).finish(poor.lease, "cancelled", "Stopped.")
     assert not advance(store, sweep_id)
 
 
-def test_the_score_of_a_trial_is_that_of_its_evaluation(store: Home) -> None:
+def test_trial_score_comes_from_evaluation(store: Home) -> None:
     keys = {"metric": "score", "eval_set": "eval_v2", "budget": {"num_trials": 2}}
     sweep_id = started(store, **keys)
     advance(store, sweep_id)
     run = train_next(store, rate_of)
-    made = make_predictions("1110")
+    predictions = make_predictions("1110")
     model = make_model("run-0", run_id=run.run_id)
     EvaluationRepository(store.database).add(
-        make_evaluation(made, name="run-0", model=model, evalset="eval_v2"), made
+        make_evaluation(predictions, name="run-0", model=model, evalset="eval_v2"), predictions
     )
     advance(store, sweep_id)
     train_next(store, rate_of)
@@ -174,7 +174,7 @@ def test_the_score_of_a_trial_is_that_of_its_evaluation(store: Home) -> None:
     assert RunRepository(store.database).get(run.run_id).request.eval_set == "eval_v2"
 
 
-def test_device_minutes_are_a_budget_too(store: Home) -> None:
+def test_device_minutes_limit_a_sweep(store: Home) -> None:
     sweep_id = started(store, budget={"device_minutes": 30}, max_concurrent=2)
     advance(store, sweep_id)
     train_next(store, rate_of)
@@ -190,7 +190,7 @@ def test_device_minutes_are_a_budget_too(store: Home) -> None:
     assert runs == {"0": "succeeded", "1": "cancelling", "2": "cancelled"}
 
 
-def test_a_cancelled_sweep_cancels_its_trials_and_resumes_with_them(store: Home) -> None:
+def test_cancelled_sweep_resumes_its_trials(store: Home) -> None:
     sweep_id = started(store, max_concurrent=2)
     advance(store, sweep_id)
     claim = claim_next(store)
@@ -210,7 +210,7 @@ def test_a_cancelled_sweep_cancels_its_trials_and_resumes_with_them(store: Home)
     assert num_runs(store, sweep_id) == 3
 
 
-def test_a_sweep_that_goes_on_cannot_be_removed(store: Home) -> None:
+def test_running_sweep_cannot_be_removed(store: Home) -> None:
     sweep_id = started(store)
     advance(store, sweep_id)
     with pytest.raises(ConflictError, match="is running"):
@@ -223,7 +223,7 @@ def test_a_sweep_that_goes_on_cannot_be_removed(store: Home) -> None:
     assert num_runs(store, sweep_id) == 1
 
 
-def test_one_worker_looks_after_a_sweep_and_another_takes_over(store: Home) -> None:
+def test_sweep_moves_to_another_worker(store: Home) -> None:
     sweep_id = started(store)
     WorkerRepository(store.database).register(make_worker("worker-a"))
     WorkerRepository(store.database).register(make_worker("worker-b"))
@@ -236,9 +236,9 @@ def test_one_worker_looks_after_a_sweep_and_another_takes_over(store: Home) -> N
     assert num_runs(store, sweep_id) == 1
 
 
-def test_what_could_never_run_is_refused_before_it_begins(store: Home) -> None:
+def test_invalid_sweep_is_refused_upfront(store: Home) -> None:
     with_rows(store)
-    for keys, message in REFUSED:
+    for keys, message in INVALID_SWEEPS:
         with pytest.raises(InvalidInputError, match=message):
             create(store, make_spec(**keys))
     assert SweepRepository(store.database).list(limit=9, offset=0).total == 0

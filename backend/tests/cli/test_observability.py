@@ -1,4 +1,4 @@
-"""What whoever watches over the service sees: figures for Prometheus, request ids, lines in the log."""
+"""Observability: Prometheus metrics, request ids and log lines."""
 
 import json
 import logging
@@ -27,7 +27,7 @@ from tunix_rt.system.health import FiguresReader, last_tokens_per_s
 Figures = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 
 
-def scraped(client: TestClient) -> Figures:
+def scrape_metrics(client: TestClient) -> Figures:
     response = client.get("/metrics")
     assert response.status_code == 200
     assert response.headers["content-type"].startswith("text/plain")
@@ -38,7 +38,7 @@ def scraped(client: TestClient) -> Figures:
     }
 
 
-def test_metrics_tell_the_state_of_the_queue(store: Home, client: TestClient) -> None:
+def test_metrics_report_queue_state(store: Home, client: TestClient) -> None:
     run_id = claimed(store, "taken").run.run_id
     queued(store, "waiting")
     queued(store, "held", is_held=True)
@@ -47,7 +47,7 @@ def test_metrics_tell_the_state_of_the_queue(store: Home, client: TestClient) ->
     run_dir = store.settings.runs_dir / run_id
     run_dir.mkdir(parents=True)
     (run_dir / "metrics.jsonl").write_text('{"step": 1}\n{"step": 2, "tokens_per_s": 250.5}\n{"st')
-    figures = scraped(client)
+    figures = scrape_metrics(client)
     assert figures[("tunix_rt_runs", (("status", "queued"),))] == 2
     assert figures[("tunix_rt_runs", (("status", "running"),))] == 1
     assert figures[("tunix_rt_runs", (("status", "failed"),))] == 0
@@ -60,21 +60,21 @@ def test_metrics_tell_the_state_of_the_queue(store: Home, client: TestClient) ->
     assert figures[("tunix_rt_database_up", ())] == 1
 
 
-def test_metrics_count_lease_losses_and_waits_from_the_database(store: Home, client: TestClient) -> None:
+def test_metrics_report_lease_losses_and_waits(store: Home, client: TestClient) -> None:
     claims = {run_id: claimed(store, run_id) for run_id in ("quick", "slow")}
     for run_id, wait_s in (("quick", 4), ("slow", 1_000)):
-        assert RunRepository(store.database).requeue(claims[run_id].lease, "lease-lost", "nobody beats")
+        assert RunRepository(store.database).requeue(claims[run_id].lease, "lease-lost", "no heartbeat")
         values = {"created_at": NOON, "started_at": NOON + timedelta(seconds=wait_s)}
         with writing(store.database) as connection:
             connection.execute(update(runs).where(runs.c.id == run_id).values(values))
-    figures = scraped(client)
+    figures = scrape_metrics(client)
     assert figures[("tunix_rt_lease_losses_total", ())] == 2
-    within = {
+    buckets = {
         labels[0][1]: value
         for (name, labels), value in figures.items()
         if name == "tunix_rt_queue_wait_seconds_bucket"
     }
-    assert (within["1.0"], within["5.0"], within["900.0"], within["3600.0"], within["+Inf"]) == (
+    assert (buckets["1.0"], buckets["5.0"], buckets["900.0"], buckets["3600.0"], buckets["+Inf"]) == (
         0,
         1,
         1,
@@ -86,8 +86,8 @@ def test_metrics_count_lease_losses_and_waits_from_the_database(store: Home, cli
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Iterator[Home]:
-    """A store for what does not depend on the database."""
+def shared_store(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Iterator[Home]:
+    """A store for tests that do not depend on the database."""
     home = tmp_path_factory.mktemp("home")
     shutil.copy(sqlite_template, home / "tunix_rt.db")
     opened = open_home(Settings(home=home))
@@ -96,16 +96,16 @@ def shared(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> I
 
 
 @pytest.fixture(scope="module")
-def http(shared: Home) -> TestClient:
-    return TestClient(make_app(shared))
+def http(shared_store: Home) -> TestClient:
+    return TestClient(make_app(shared_store))
 
 
-def test_metrics_measure_requests_by_the_template_of_their_route(shared: Home) -> None:
-    client = TestClient(make_app(shared))
+def test_metrics_group_requests_by_route(shared_store: Home) -> None:
+    client = TestClient(make_app(shared_store))
     for number in range(3):
         client.get(f"/api/traces/{number}")
     client.get("/nowhere/42")
-    figures = scraped(client)
+    figures = scrape_metrics(client)
     name = "tunix_rt_request_duration_seconds_count"
     assert figures[(name, (("method", "GET"), ("route", "/api/traces/{trace_id}"), ("status", "422")))] == 3
     assert figures[(name, (("method", "GET"), ("route", "other"), ("status", "404")))] == 1
@@ -113,7 +113,7 @@ def test_metrics_measure_requests_by_the_template_of_their_route(shared: Home) -
     assert figures[("process_resident_memory_bytes", ())] > 0
 
 
-def test_figures_are_read_once_a_second_at_most(store: Home) -> None:
+def test_figures_are_cached_for_a_second(store: Home) -> None:
     now_s = [100.0]
     reader = FiguresReader(store, clock=lambda: now_s[0])
     assert reader.read().queue.num_waiting == 0
@@ -124,18 +124,18 @@ def test_figures_are_read_once_a_second_at_most(store: Home) -> None:
     assert reader.read().queue.num_waiting == 1
 
 
-def test_metrics_without_a_database_say_so_and_go_on(tmp_path: Path) -> None:
+def test_metrics_survive_a_missing_database(tmp_path: Path) -> None:
     store = open_home(Settings(home=tmp_path))
     http = TestClient(make_app(store))
     store.close()
     (tmp_path / "tunix_rt.db").unlink()
-    figures = scraped(http)
+    figures = scrape_metrics(http)
     assert figures[("tunix_rt_database_up", ())] == 0
     assert ("tunix_rt_queue_length", ()) not in figures
     assert ("process_cpu_seconds_total", ()) in figures
 
 
-def test_speed_is_read_from_the_last_complete_line(tmp_path: Path) -> None:
+def test_speed_reads_last_complete_line(tmp_path: Path) -> None:
     file = tmp_path / "metrics.jsonl"
     assert last_tokens_per_s(file) is None
     file.write_text("")
@@ -146,19 +146,19 @@ def test_speed_is_read_from_the_last_complete_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("sent", ["abc-123", "A.b_c", "x" * 64])
-def test_a_request_id_that_is_harmless_comes_back(http: TestClient, sent: str) -> None:
+def test_safe_request_id_is_echoed(http: TestClient, sent: str) -> None:
     assert http.get("/api/health", headers={"x-request-id": sent}).headers["x-request-id"] == sent
 
 
 @pytest.mark.parametrize("sent", ["", "x" * 65, "a b", "a\tb", '"}{"', "é".encode()])
-def test_any_other_request_id_is_replaced(http: TestClient, sent: str | bytes) -> None:
-    answered = http.get("/api/health", headers={"x-request-id": sent}).headers["x-request-id"]
-    assert len(answered) == 16
-    assert answered.isalnum()
+def test_unsafe_request_id_is_replaced(http: TestClient, sent: str | bytes) -> None:
+    returned = http.get("/api/health", headers={"x-request-id": sent}).headers["x-request-id"]
+    assert len(returned) == 16
+    assert returned.isalnum()
 
 
-def test_even_a_bug_is_answered_with_its_request_id(shared: Home) -> None:
-    app = make_app(shared)
+def test_internal_error_keeps_request_id(shared_store: Home) -> None:
+    app = make_app(shared_store)
 
     @app.get("/bug")
     def bug() -> None:
@@ -168,28 +168,28 @@ def test_even_a_bug_is_answered_with_its_request_id(shared: Home) -> None:
     assert http.get("/bug", headers={"x-request-id": "find-me"}).headers["x-request-id"] == "find-me"
 
 
-def test_every_request_leaves_one_line(http: TestClient, caplog: pytest.LogCaptureFixture) -> None:
+def test_requests_except_health_are_logged(http: TestClient, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "tunix_rt.requests")
-    http.get("/api/traces?token=of-no-concern")
+    http.get("/api/traces?token=query-secret")
     http.get("/api/health")
     (record,) = caplog.records
     fields = vars(record)["fields"]
     assert fields["path"] == "/api/traces"
     assert (fields["method"], fields["route"], fields["status"]) == ("GET", "/api/traces", 200)
-    assert "of-no-concern" not in record.getMessage()
+    assert "query-secret" not in record.getMessage()
 
 
 @pytest.fixture
 def record() -> Iterator[logging.LogRecord]:
     token = request_id.set("req-1")
     url = "postgresql://u:pw@h/x"  # pragma: allowlist secret
-    made = logging.LogRecord("a.b", logging.WARNING, __file__, 1, "lost %s\n{", (url,), None)
-    made.fields = {"status": 503, "note": 'quote " me'}
-    yield made
+    log_record = logging.LogRecord("a.b", logging.WARNING, __file__, 1, "lost %s\n{", (url,), None)
+    log_record.fields = {"status": 503, "note": 'quote " me'}
+    yield log_record
     request_id.reset(token)
 
 
-def test_a_line_of_the_log_is_one_json_object_without_secrets(record: logging.LogRecord) -> None:
+def test_json_log_line_redacts_secrets(record: logging.LogRecord) -> None:
     text = JsonLines().format(record)
     assert "\n" not in text
     line = json.loads(text)
@@ -204,7 +204,7 @@ def test_a_line_of_the_log_is_one_json_object_without_secrets(record: logging.Lo
     }
 
 
-def test_environment_secrets_are_redacted_in_both_formats(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_secrets_are_redacted_from_logs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_API_KEY", 'my "odd\\ secret')
     record = logging.LogRecord("a", logging.INFO, __file__, 1, 'it is my "odd\\ secret!', (), None)
     assert json.loads(JsonLines().format(record))["message"] == "it is ***!"
