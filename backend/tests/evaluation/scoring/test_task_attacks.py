@@ -20,7 +20,7 @@ PROGRAMS = (
     "open('{path}', 'w')",
     "[open('{path}', 'w')]",
     "x := 1",
-    "f'{{open(\"{path}\", \"w\")}}'",
+    'f\'{{open("{path}", "w")}}\'',
 )
 
 
