@@ -5,10 +5,12 @@ open connections, or change files. Time, memory and the size of a reply are limi
 Arguments and results are JSON; nothing is unpickled.
 """
 
+import atexit
 import ctypes
 import errno
 import importlib
 import json
+import logging
 import os
 import platform
 import signal
@@ -23,6 +25,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any, Generic, ParamSpec, TypeVar
 
+logger = logging.getLogger(__name__)
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -81,6 +84,7 @@ class Sandbox(Generic[P, R]):
         }
         self._lock = threading.Lock()
         self._child: subprocess.Popen[bytes] | None = None
+        atexit.register(self._end_child)
 
     def __call__(self, *arguments: P.args, **options: P.kwargs) -> R:
         """The result of the function, which JSON must be able to hold.
@@ -107,6 +111,8 @@ class Sandbox(Generic[P, R]):
 
     def _running_child(self) -> subprocess.Popen[bytes]:
         if self._child is None:
+            if not filters_system_calls():
+                logger.warning("On this platform, hostile input is limited in time and memory, not confined.")
             environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
             # A file, not a pipe: nobody reads it while the child computes.
             with tempfile.TemporaryFile() as stderr:

@@ -291,12 +291,17 @@ _REQUIRED_FIELDS = frozenset({"id", "prompt", "expected_answer", "section", "cat
 
 
 class GymTask(Frozen):
-    """The data that reasoning-gym needs to verify an answer to one of its entries."""
+    """The reasoning-gym entry behind an item. A checker generates it again to verify answers."""
 
     name: Annotated[Text, Field(max_length=128)]
     """Name of the task, e.g. `chain_sum`."""
-    entry: dict[str, JsonValue]
-    """The entry itself: question, answer and metadata."""
+    seed: int | None = Field(default=None, exclude_if=lambda value: value is None)
+    index: Annotated[int, Field(ge=0)] | None = Field(default=None, exclude_if=lambda value: value is None)
+    """Number of the entry under this seed. Items without seed and index have them in their id."""
+    options: dict[str, JsonValue] = Field(default={}, exclude_if=lambda value: not value)
+    """The task's own options, if any were given."""
+    entry: dict[str, JsonValue] = Field(default={}, exclude_if=lambda value: not value)
+    """The entry as earlier versions stored it. Not read, because anyone could have written it."""
 
 
 class EvalItem(Frozen):

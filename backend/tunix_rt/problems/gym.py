@@ -4,7 +4,6 @@ Each function takes the metadata of one entry and returns the steps. The adapter
 the task's own answer stands in the last step and the linter finds no error in the trace.
 """
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from difflib import get_close_matches
@@ -127,8 +126,8 @@ GYM_STEPS: dict[str, Callable[[Metadata], list[str]]] = {
 """The reasoning-gym tasks that can become traces, by their registered name."""
 
 GYM_SOURCE = "reasoning-gym"
-# Entries that depend on more than the seed: the global random state, or today's date.
-NOT_REPRODUCIBLE = frozenset({"list_functions", "time_intervals"})
+# Entries that depend on more than the seed: the global random state, today's date, the order of a set.
+NOT_REPRODUCIBLE = frozenset({"list_functions", "polynomial_multiplication", "time_intervals"})
 ANY_VERIFIED_ANSWER = "(any answer that the task's verifier accepts)"
 """The expected answer of entries that have none: only the task's own verifier can judge them."""
 Entry = tuple[int, dict[str, Any]]
@@ -169,7 +168,8 @@ def gym_eval_items(
             f"reasoning-gym's {name!r} cannot give eval items: its entries do not repeat under a seed.",
             next_step="Choose another task.",
         )
-    entries = _entries(name, count, seed, options or {})
+    given = dict(options or {})
+    entries = _entries(name, count, seed, given)
     has_verifier = dataset_class.score_answer is not _gym().dataset.ProceduralDataset.score_answer
     items = (
         EvalItem(
@@ -180,7 +180,7 @@ def gym_eval_items(
             category=name,
             difficulty="medium",
             answer_type="task" if has_verifier else None,
-            task=GymTask(name=name, entry=json.loads(json.dumps(entry))) if has_verifier else None,
+            task=GymTask(name=name, seed=seed, index=index, options=given) if has_verifier else None,
         )
         for index, entry in entries
     )

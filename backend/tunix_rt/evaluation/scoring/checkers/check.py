@@ -59,7 +59,7 @@ _CHECKERS: Mapping[CheckerName, tuple[Callable[[EvalItem, str], Checked], str]] 
     "list": (structured.check_list, structured.VERSION),
     "set": (structured.check_set, structured.VERSION),
     "date": (structured.check_date, structured.VERSION),
-    "task": (verifiers.check_task, verifiers.VERSION),
+    "task": (verifiers.check_task, verifiers.TASK_VERSION),
 }
 CHECKER_VERSIONS = {name: version for name, (_, version) in _CHECKERS.items()}
 """A version changes whenever the same answer could get another verdict."""

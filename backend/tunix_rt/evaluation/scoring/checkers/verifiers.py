@@ -1,23 +1,18 @@
-"""Checkers that run math-verify and reasoning-gym in a child process with limits."""
+"""Checkers that run math-verify and reasoning-gym in a sandbox."""
 
-import multiprocessing
-import os
+import ast
+import json
 import re
-import signal
-import sys
-import threading
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from fractions import Fraction
-from functools import lru_cache, partial
-from importlib import import_module
+from functools import lru_cache
 from importlib.util import find_spec
 from itertools import accumulate
-from multiprocessing.connection import Connection
-from multiprocessing.process import BaseProcess
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
+from pydantic import JsonValue
+
+from tunix_rt.base.sandbox import Sandbox, SandboxError
 from tunix_rt.datasets.types import EvalItem
 from tunix_rt.evaluation.scoring.checkers.numeric import number_of
 from tunix_rt.evaluation.scoring.checkers.quantities import is_hedged
@@ -30,129 +25,8 @@ from tunix_rt.evaluation.scoring.checkers.text import (
     without_lead_in,
 )
 
-CPU_SECONDS = 5.0
-"""CPU time for one answer, not wall time: a busy machine must not change a verdict."""
-WALL_SECONDS = 300.0
-"""Limit for a child that waits instead of computing."""
-MEMORY_BYTES = 4 << 30
-
-R = TypeVar("R")
-
-
-class VerifierError(Exception):
-    """The library could not decide; the message says why."""
-
-
-class Verifier:
-    """Runs functions in one child process, which is started on demand and restarted after it died."""
-
-    def __init__(self, prepare: Callable[[], object]) -> None:
-        self._prepare = prepare
-        """Runs once in a new child: imports take seconds and must not count against the limits."""
-        self._lock = threading.Lock()
-        self._child: tuple[BaseProcess, Connection] | None = None
-
-    def call(self, function: Callable[..., R], *arguments: object) -> R:
-        """Call `function(*arguments)` in the child; arguments and result must be picklable.
-
-        Raises:
-            VerifierError: The function raised, or the child exceeded a limit.
-        """
-        with self._lock:
-            connection = self._connection()
-            try:
-                connection.send((function, arguments))
-                result, error = connection.recv()
-            except (EOFError, OSError):
-                self._kill_child()
-                raise VerifierError(
-                    f"needed more than {CPU_SECONDS:.0f} s of computing or {MEMORY_BYTES >> 30} GiB"
-                ) from None
-        if error:
-            raise VerifierError(error)
-        outcome: R = result
-        return outcome
-
-    def _connection(self) -> Connection:
-        if self._child is None:
-            context = multiprocessing.get_context("spawn")
-            ours, theirs = context.Pipe()
-            # Daemonic: it ends with this process, also in a pool worker.
-            process = context.Process(target=_serve, args=(theirs, self._prepare), daemon=True)
-            process.start()
-            theirs.close()
-            self._child = process, ours
-            try:
-                ours.recv()
-            except EOFError:
-                self._kill_child()
-                raise VerifierError("its process did not start; what it printed says why") from None
-        return self._child[1]
-
-    def _kill_child(self) -> None:
-        if self._child is not None:
-            process, connection = self._child
-            connection.close()
-            process.kill()
-            process.join()
-        self._child = None
-
-
-def _serve(connection: Connection, prepare: Callable[[], object]) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    prepare()
-    connection.send("ready")
-    _limit_memory()
-    sys.dont_write_bytecode = True
-    sys.addaudithook(_refuse_side_effects)
-    with ThreadPoolExecutor(1) as thread:
-        while True:
-            try:
-                function, arguments = connection.recv()
-            except EOFError:
-                return
-            _set_alarms(CPU_SECONDS, WALL_SECONDS)
-            # A future captures any exception, and a library may raise anything.
-            future = thread.submit(function, *arguments)
-            error = future.exception()
-            _set_alarms(0, 0)
-            connection.send((None, f"{type(error).__name__}: {error}") if error else (future.result(), ""))
-
-
-def _set_alarms(cpu_s: float, wall_s: float) -> None:
-    """Unhandled signals end the process, even inside a single long multiplication."""
-    if hasattr(signal, "setitimer"):
-        signal.setitimer(signal.ITIMER_PROF, cpu_s)
-        signal.setitimer(signal.ITIMER_REAL, wall_s)
-
-
-def _limit_memory() -> None:
-    """Limit memory beyond what is reserved already: with many cores, library threads reserve gigabytes."""
-    if sys.platform != "win32":
-        import resource
-
-        statm = Path("/proc/self/statm")
-        num_pages = int(statm.read_text().split()[0]) if statm.is_file() else 0
-        _, allowed = resource.getrlimit(resource.RLIMIT_AS)
-        limit = num_pages * os.sysconf("SC_PAGE_SIZE") + MEMORY_BYTES
-        limit = limit if allowed == resource.RLIM_INFINITY else min(limit, allowed)
-        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-
-
-_REFUSED = ("os.", "shutil.", "socket.", "subprocess.", "ctypes.", "pty.", "ftplib.", "urllib.")
-_READ_ONLY = frozenset({"os.listdir", "os.scandir", "os.walk"})
-
-
-def _refuse_side_effects(event: str, arguments: tuple[Any, ...]) -> None:
-    """Some verifiers evaluate an answer as Python: it must not write files, start processes or connect."""
-    writes = os.O_WRONLY | os.O_RDWR | os.O_CREAT
-    if event == "open" and isinstance(arguments[2], int) and arguments[2] & writes:
-        raise PermissionError("an answer may not write files")
-    if event.startswith(_REFUSED) and event not in _READ_ONLY:
-        raise PermissionError(f"an answer may not do this: {event}")
-
-
 VERSION = "1"
+TASK_VERSION = "2"
 MAX_CHARS = 500
 _MAX_DEPTH = 20
 _MAX_DIGITS = 100
@@ -186,8 +60,8 @@ def check_math(item: EvalItem, answer: str) -> Checked:
     if (problem := _unreadable(answer)) is not None:
         return Checked(False, "math", f"the answer {problem}", text[:MAX_CHARS])
     try:
-        is_right, parsed = _VERIFIER.call(_verify, list(map(_latex, wanted)), _latex(answer))
-    except VerifierError as error:
+        is_right, parsed = _math_verify(list(map(_latex, wanted)), _latex(answer))
+    except SandboxError as error:
         return Checked(None, "math", f"math-verify failed: {quoted(str(error))}", None)
     relation = "equals" if is_right else "is not"
     canonical = canonical_text(expected) if is_right else parsed or text
@@ -199,8 +73,8 @@ def check_readable(expected: str) -> Checked:
     if find_spec("math_verify") is None:
         return Checked(True, "math", "math-verify is not installed", None)
     try:
-        is_right, parsed = _VERIFIER.call(_verify, [_latex(expected)], _latex(expected))
-    except VerifierError as error:
+        is_right, parsed = _math_verify([_latex(expected)], _latex(expected))
+    except SandboxError as error:
         return Checked(False, "math", f"math-verify: {quoted(str(error))}", None)
     return Checked(is_right, "math", f"math-verify reads {parsed}", None)
 
@@ -278,57 +152,135 @@ def _prepare() -> None:
     _verify(["$1$"], "$1$")
 
 
-_VERIFIER = Verifier(_prepare)
-# Their verifiers pass the answer to Python's `eval` or to sympy's parser, which calls it.
-EVALUATING_TASKS = frozenset({
-    "binary_matrix", "countdown", "intermediate_integration", "n_queens", "polynomial_multiplication",
-    "puzzle24", "simple_integration", "spiral_matrix", "string_insertion",
+_math_verify = Sandbox(_verify, prepare=_prepare, can_read_files=True)
+
+# Their verifiers pass the answer to Python's `eval`, but give 1.0 only for these exact texts.
+_COMPARED_TASKS = frozenset({"binary_matrix", "n_queens", "spiral_matrix", "string_insertion"})
+# Their verifiers pass the answer to sympy's parser, which evaluates it as Python.
+_EXPRESSION_TASKS = frozenset({
+    "countdown", "intermediate_integration", "polynomial_multiplication", "puzzle24", "simple_integration",
 })  # fmt: skip
-# Their verifiers compare with grids of tuples, which JSON stores as lists.
-_TUPLE_TASKS = frozenset({"arc_agi", "rearc"})
-_FUNCTIONS = "sqrt|exp|log|ln|sin|cos|tan|asin|acos|atan|sinh|cosh|tanh|sec|csc|cot|Abs|pi"
-_PROGRAM = re.compile(
-    rf"__|\b(?!(?:{_FUNCTIONS})\b)[^\W\d]\w+\s*\(|[\w)\]]\s*\.\s*[^\W\d]|\d\s*\*\*\s*\(?\d{{3}}|=|:|\blambda\b"
-)
+_FUNCTIONS = frozenset({
+    "Abs", "acos", "asin", "atan", "cos", "cosh", "cot", "csc", "exp", "ln", "log", "sec", "sin", "sinh",
+    "sqrt", "tan", "tanh",
+})  # fmt: skip
+_ARITHMETIC = (
+    ast.Name, ast.Load, ast.BinOp, ast.UnaryOp,
+    ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.UAdd, ast.USub,
+)  # fmt: skip
+_MAX_EXPONENT = 99
 
 
 def check_task(item: EvalItem, answer: str) -> Checked:
     """Whether the verifier of the task returns 1.0; anything less is wrong.
 
+    The entry is generated again from its task, seed and index: an eval set from elsewhere decides neither
+    what a verifier reads nor what it accepts.
+
     Example:
         a chain_sum entry with answer "7": "7" -> right; "The answer is 7" -> right; "8" -> wrong
     """
     assert item.task is not None  # the item's own validator
-    text = without_lead_in(answer.strip())
+    task, text = item.task, without_lead_in(answer.strip())
     # Verifiers do not handle LaTeX or a Unicode minus, and some need the answer unchanged.
-    spellings = tuple(dict.fromkeys((text, plain(text))))
+    spellings = list(dict.fromkeys((text, plain(text))))
     canonical = canonical_text(text)
-    if item.task.name in EVALUATING_TASKS and _PROGRAM.search(text):
-        return Checked(False, "task", "the answer is not an expression or a table", canonical)
+    if task.name in _EXPRESSION_TASKS and not any(map(is_arithmetic, spellings)):
+        return Checked(False, "task", "the answer is not an expression", canonical)
+    seed, index = _origin(item)
+    if seed is None:
+        why = "the item does not say from which seed and index its entry was generated"
+        return Checked(None, "task", f"{task.name}'s verifier was not run: {why}", None)
     try:
-        score = _TASK_VERIFIER.call(_score, item.task.name, item.task.entry, spellings)
-    except VerifierError as error:
-        return Checked(None, "task", f"{item.task.name}'s verifier failed: {quoted(str(error))}", None)
-    return Checked(score == 1.0, "task", f"{item.task.name}'s verifier gives {score:g} of 1", canonical)
+        score = _score_task(
+            task.name, seed, index, task.options, item.prompt, item.expected_answer, spellings
+        )
+    except SandboxError as error:
+        return Checked(None, "task", f"{task.name}'s verifier failed: {quoted(str(error))}", None)
+    return Checked(score == 1.0, "task", f"{task.name}'s verifier gives {score:g} of 1", canonical)
 
 
-def _score(name: str, entry: dict[str, Any], spellings: tuple[str, ...]) -> float:
-    """Runs in the child."""
-    entry = _tuples(entry) if name in _TUPLE_TASKS else entry
-    return max(float(_dataset(name).score_answer(answer, entry)) for answer in spellings)
+def _origin(item: EvalItem) -> tuple[int | None, int]:
+    """Seed and index of the entry; items of earlier versions have them in their id only."""
+    assert item.task is not None
+    if item.task.seed is not None and item.task.index is not None:
+        return item.task.seed, item.task.index
+    match = re.fullmatch(r"gym-[a-z0-9_]+-(\d{1,9})-(\d{1,9})", item.id)
+    return (int(match[1]), int(match[2])) if match else (None, 0)
 
 
-def _tuples(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _tuples(inner) for key, inner in value.items()}
-    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+def is_arithmetic(text: str) -> bool:
+    """Whether a text is an expression of numbers, names, operators and known functions of bounded size.
+
+    Python's own parser decides, so that no spelling of a program passes.
+
+    Example:
+        "3*x**2 + exp(x)" -> True; "x.real", "f(x)", "[1, 2]", "9**9**9", "sqrt('x')" -> False
+    """
+    if len(text) > MAX_CHARS:
+        return False
+    try:
+        tree = ast.parse(text.strip(), mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return all(map(_is_arithmetic_node, ast.walk(tree.body)))
 
 
-@lru_cache(maxsize=128)
-def _dataset(name: str) -> Any:
+def _is_arithmetic_node(node: ast.AST) -> bool:
+    match node:
+        case ast.Constant(value=value):
+            return type(value) in (int, float)
+        case ast.Call(func=ast.Name(id=name), args=[_], keywords=[]):
+            return name in _FUNCTIONS
+        case ast.BinOp(op=ast.Pow(), right=exponent):
+            return not any(isinstance(one, ast.Pow) or _is_large(one) for one in ast.walk(exponent))
+        case _:
+            return isinstance(node, _ARITHMETIC)
+
+
+def _is_large(node: ast.AST) -> bool:
+    value = getattr(node, "value", None) if isinstance(node, ast.Constant) else None
+    return isinstance(value, int | float) and value > _MAX_EXPONENT
+
+
+def _score(
+    name: str,
+    seed: int,
+    index: int,
+    options: dict[str, JsonValue],
+    prompt: str,
+    expected: str,
+    spellings: Sequence[str],
+) -> float:
+    """Runs in the sandbox: the best score of the spellings."""
+    dataset, entry = _generated(name, seed, index, json.dumps(options))
+
+    def score(answer: str) -> float:
+        if name in _COMPARED_TASKS:
+            right = entry["metadata"].get("valid_answers") or [entry["answer"]]
+            return float(answer.strip() in map(str.strip, right))
+        if name in _EXPRESSION_TASKS and not is_arithmetic(answer):
+            return 0.0
+        return float(dataset.score_answer(answer, entry))
+
+    if entry["question"].strip() != prompt:
+        raise ValueError(f"reasoning-gym generates another question {index} from seed {seed}")
+    # Some tasks have several right answers, and which one they name depends on the process.
+    if entry["answer"] is not None and expected != str(entry["answer"]) and score(expected) != 1.0:
+        raise ValueError(f"the verifier rejects the expected answer {expected!r}")
+    return max(map(score, spellings))
+
+
+@lru_cache(maxsize=1024)
+def _generated(name: str, seed: int, index: int, options: str) -> tuple[Any, dict[str, Any]]:
     import reasoning_gym
 
-    return reasoning_gym.create_dataset(name, size=1, seed=0)
+    dataset = reasoning_gym.create_dataset(name, size=index + 1, seed=seed, **json.loads(options))
+    return dataset, dataset[index]
 
 
-_TASK_VERIFIER = Verifier(partial(import_module, "reasoning_gym"))
+def _load_reasoning_gym() -> None:
+    import reasoning_gym  # noqa: F401
+
+
+_score_task = Sandbox(_score, prepare=_load_reasoning_gym, can_read_files=True)
