@@ -1,9 +1,11 @@
 """tunix-rt up; tunix-rt worker, with sweeps as a periodic chore."""
 
+import errno
 import gc
 import os
 import signal
 import socket
+import subprocess
 import sys
 import threading
 import webbrowser
@@ -11,6 +13,7 @@ from collections.abc import Callable, Mapping
 from contextlib import closing, nullcontext
 from datetime import UTC, datetime
 from importlib import import_module
+from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -84,6 +87,9 @@ def up(
     changes = {"host": host, "port": port, "log_format": log_format}
     settings = settings.model_copy(update={key: value for key, value in changes.items() if value is not None})
     _require_token_beyond_loopback(settings)
+    _require_free_port(settings)
+    if settings.web_dir is None:
+        build_web_app(Path(__file__).parents[3])
     configure_logs(settings)
     signal.signal(signal.SIGTERM, _end)
     note(f"Tunix RT on http://{settings.host}:{settings.port}   API: /docs   home: {settings.home_dir}")
@@ -143,6 +149,40 @@ def _require_token_beyond_loopback(settings: Settings) -> None:
             next_step="Create a token first: tunix-rt tokens create NAME --scope admin; "
             "or use --host 127.0.0.1 and, from elsewhere, an SSH tunnel.",
         )
+
+
+def _require_free_port(settings: Settings) -> None:
+    host, port = settings.host, settings.port
+    try:
+        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        for family, _, _, _, address in addresses:
+            socket.create_server(address, family=family).close()
+    except OSError as error:
+        is_taken = error.errno == errno.EADDRINUSE
+        raise InvalidInputError(
+            f"The server cannot listen on {host}, port {port}: {error.strerror}.",
+            next_step=f"Stop the program that uses the port, or choose another one: --port {port + 1}"
+            if is_taken
+            else "Choose an address of this machine with --host, and a port above 1023 with --port.",
+        ) from error
+
+
+def build_web_app(checkout: Path) -> None:
+    """Build the web app on first use in a source tree; wheels include it."""
+    is_built = (checkout / "backend" / "tunix_rt" / "web" / "index.html").is_file()
+    if is_built or not (checkout / "frontend" / "package.json").is_file():
+        return
+    note("Building the web app, once; this takes about a minute.")
+    try:
+        built = subprocess.run(["make", "web"], cwd=checkout, capture_output=True, text=True, check=False)
+        messages = [
+            line for line in built.stderr.splitlines() if line.strip() and not line.startswith("make")
+        ]
+        problem = "" if built.returncode == 0 else (messages or ["make web failed"])[-1]
+    except OSError as error:
+        problem = str(error)
+    if problem:
+        note(f"The web app was not built ({problem}). The API works without it; to try again: make web")
 
 
 Slots = Annotated[
