@@ -270,3 +270,9 @@ def test_unknown_split_lists_splits(tmp_path: Path) -> None:
     build(tmp_path, [stored(make_trace())])
     with pytest.raises(TunixRTError, match="Choose one of: train"):
         read_rows(tmp_path / "datasets", "demo-v1", split="test", limit=1, offset=0)
+
+
+def test_unknown_key_suggests_closest(tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError) as raised:
+        read_manifest(tmp_path, "demo-aritmetic-v2")
+    assert raised.value.next_step.startswith("Did you mean 'demo-arithmetic-v2'?")

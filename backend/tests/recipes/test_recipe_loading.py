@@ -196,3 +196,9 @@ def test_invalid_set_is_rejected(recipe_file: Path, text: str, problem: str) -> 
 def test_set_does_not_hide_invalid_section(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="training must be a section of keys, not 5"):
         load_text(tmp_path, "model: {name: tiny-gemma}\ntraining: 5\n", "training.num_steps=3")
+
+
+def test_published_target_names_are_translated(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError) as raised:
+        load_text(tmp_path, SMALL + "lora: {targets: [q_proj, up_proj]}\n")
+    assert "'q_proj' is written 'q' here; lora.targets: 'up_proj' is written 'up' here." in str(raised.value)

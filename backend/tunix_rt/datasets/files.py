@@ -14,12 +14,14 @@ import tempfile
 from array import array
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
+from difflib import get_close_matches
 from pathlib import Path
 from typing import IO
 from uuid import uuid4
 
 from pydantic import ValidationError
 
+from tunix_rt.base.assets import shipped_dataset_names
 from tunix_rt.base.errors import DataError, NotFoundError
 from tunix_rt.base.files.atomic import storage_errors, sync_directory
 from tunix_rt.base.records import explain_validation_error
@@ -61,7 +63,7 @@ def read_manifest(datasets_dir: Path, key: str) -> DatasetManifest:
     """The manifest of a dataset. NotFoundError if there is none, DataError if it is damaged."""
     path = dataset_dir(datasets_dir, key) / MANIFEST_FILE
     if not path.is_file():
-        raise _no_dataset(key)
+        raise _no_dataset(datasets_dir, key)
     try:
         manifest = DatasetManifest.model_validate_json(_read_file(path))
     except ValidationError as error:
@@ -103,17 +105,19 @@ def delete_dataset_dir(datasets_dir: Path, key: str) -> None:
         try:
             dataset_dir(datasets_dir, key).rename(deleting)
         except FileNotFoundError as error:
-            raise _no_dataset(key) from error
+            raise _no_dataset(datasets_dir, key) from error
         sync_directory(datasets_dir)
         # A build that starts now may remove these files first.
         with suppress(FileNotFoundError):
             shutil.rmtree(deleting)
 
 
-def _no_dataset(key: str) -> NotFoundError:
+def _no_dataset(datasets_dir: Path, key: str) -> NotFoundError:
+    close = get_close_matches(key, {*dataset_keys(datasets_dir), *shipped_dataset_names()}, n=1)
+    hint = f"Did you mean {close[0]!r}? " if close else ""
     return NotFoundError(
         f"There is no dataset {key!r}.",
-        next_step="Run `tunix-rt data list` for the keys, or `tunix-rt data build` to build one.",
+        next_step=f"{hint}Run `tunix-rt data list` for the keys, or `tunix-rt data build` to build one.",
     )
 
 

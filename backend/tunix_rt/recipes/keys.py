@@ -112,7 +112,13 @@ _MAX_VALUE_LETTERS = 60
 
 def recipe_error(error: ValidationError, *, what: str) -> InvalidInputError:
     """The error for users: every problem with its dotted key and the allowed values."""
-    problems = list(dict.fromkeys(_problem(details) for details in error.errors(include_url=False)))
+    errors = error.errors(include_url=False)
+    # A list whose items are wrong is also too short: only the items are reported.
+    parents = {details["loc"][:-1] for details in errors}
+    reported = [
+        details for details in errors if details["type"] != "too_short" or details["loc"] not in parents
+    ]
+    problems = list(dict.fromkeys(map(_problem, reported)))
     return InvalidInputError(
         f"{what} is not a recipe that can run: {first_problems(problems)}.",
         next_step="Correct it there or with --set KEY=VALUE; docs/recipes.md lists every key.",
@@ -154,6 +160,8 @@ def _problem(details: ErrorDetails) -> str:
         return f"{path}.name must be one of {details['ctx']['expected_tags']}, not {details['ctx']['tag']!r}"
     allowed = next(key.allowed for key in recipe_keys() if key.path == path)
     value = details["input"]
+    if path == "lora.targets" and isinstance(value, str) and value.endswith("_proj"):
+        return f"{path}: {value!r} is written {value.removesuffix('_proj')!r} here"
     text = "null" if value is None else str(value).lower() if isinstance(value, bool) else repr(value)
     if len(text) > _MAX_VALUE_LETTERS:
         text = f"{text[:_MAX_VALUE_LETTERS]}…"
