@@ -16,6 +16,15 @@ def settings(tmp_path: Path) -> Settings:
     return Settings(home=tmp_path / "home")
 
 
+def test_run_is_found_by_part_of_id(settings: Settings) -> None:
+    finished_run(settings.runs_dir / "20250131-142907-demo-3f2a")
+    finished_run(settings.runs_dir / "20250131-142907-demo-77aa")
+    for name in ("3f2a", "20250131-142907-demo-3"):
+        assert find_model(settings, name).model.run_id == "20250131-142907-demo-3f2a"
+    with pytest.raises(InvalidInputError, match="matches 2 runs"):
+        find_model(settings, "2025")
+
+
 def test_run_is_found_by_id_or_path(settings: Settings) -> None:
     run_dir = finished_run(settings.runs_dir / "first")
     for name in ("first", str(run_dir.path), str(run_dir.model)):

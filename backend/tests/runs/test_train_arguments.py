@@ -34,6 +34,15 @@ def test_stop_after_requires_one_process(tmp_path: Path) -> None:
     assert "--stop-after works with one process" in result.exception.detail
 
 
+def test_stopped_run_says_how_to_resume(tmp_path: Path) -> None:
+    output = tmp_path / "my run"
+    result = CliRunner().invoke(app, ["train", "smoke_tiny", "--stop-after", "0s", "--output", str(output)])
+    assert result.exit_code == 7
+    assert f"To resume, run the same command with --output '{output}' --resume" in " ".join(
+        result.output.split()
+    )
+
+
 def test_deadline_applies_when_checked() -> None:
     stop = StopRequest(stop_after_s=0.0)
     assert not stop.is_made

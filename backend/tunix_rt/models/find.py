@@ -10,7 +10,7 @@ from tunix_rt.base.errors import ConflictError, DataError, InvalidInputError, No
 from tunix_rt.base.home import Home, open_home
 from tunix_rt.base.hub import is_hub_id
 from tunix_rt.base.settings import RUN_RECIPE_FILE, Settings
-from tunix_rt.engines.training.run_dir import RunDir, read_manifest
+from tunix_rt.engines.training.run_dir import RunDir, find_run_dir, read_manifest
 from tunix_rt.engines.weights.sources import (
     KAGGLE_PREFIX,
     ModelSource,
@@ -97,8 +97,9 @@ def find_model(
 
     Args:
         settings: where the runs and the registry are.
-        name: id or directory of a run, directory of a model or an adapter, a built-in model, a registered
-            one (`name`, `name@alias`, `name:version`), a `kaggle:` handle or a hub id.
+        name: id (or its start or last word) or directory of a run, directory of a model or an adapter, a
+            built-in model, a registered one (`name`, `name@alias`, `name:version`), a `kaggle:` handle or a
+            hub id.
         weights: `random` for the model before training from random weights.
         seed: seed of random weights.
         revision: branch, tag or commit of a hub id.
@@ -118,6 +119,9 @@ def find_model(
     origin = _origin(name)
     if origin is None:
         registered = _find_registered(settings, name)
+        if registered is None and (run_dir := find_run_dir(settings.runs_dir, name)) is not None:
+            _refuse_random(weights, f"The run {run_dir.run_id}")
+            return _from_run(run_dir)
         if registered is None:
             runs = [recipe.parent.name for recipe in settings.runs_dir.glob(f"*/{RUN_RECIPE_FILE}")]
             raise NotFoundError(

@@ -24,7 +24,7 @@ from tunix_rt.base.errors import (
 from tunix_rt.base.home import Home
 from tunix_rt.base.records import explain_validation_error
 from tunix_rt.base.settings import RUN_RECIPE_FILE, Settings
-from tunix_rt.engines.training.run_dir import RunDir, read_manifest
+from tunix_rt.engines.training.run_dir import RunDir, find_run_dir, read_manifest
 from tunix_rt.engines.training.types import RunEnvironment, RunManifest
 from tunix_rt.models.files import ModelStore
 from tunix_rt.models.store import ModelRepository
@@ -141,16 +141,17 @@ def _register(home: Home, name: str, source: _Source, annotations: VersionAnnota
 
 
 def run_by_id(settings: Settings, run_id: str) -> RunDir:
-    """A run in the home directory; paths are refused.
+    """A run in the home directory by its id, the start of it or its last word; paths are refused.
 
     Raises:
         NotFoundError: There is none with this id.
     """
-    runs = {path.parent.name: path.parent for path in settings.runs_dir.glob(f"*/{RUN_RECIPE_FILE}")}
-    if run_id not in runs:
-        hint = did_you_mean(run_id, runs) if runs else "Train one first: tunix-rt train RECIPE"
+    run_dir = find_run_dir(settings.runs_dir, run_id)
+    if run_dir is None:
+        known = [path.parent.name for path in settings.runs_dir.glob(f"*/{RUN_RECIPE_FILE}")]
+        hint = did_you_mean(run_id, known) if known else "Train one first: tunix-rt train RECIPE"
         raise NotFoundError(f"There is no run {run_id!r}.", next_step=hint)
-    return RunDir(runs[run_id])
+    return run_dir
 
 
 def run_by_id_or_path(settings: Settings, run: str) -> RunDir:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from tunix_rt.base.errors import ConflictError, DataError
+from tunix_rt.base.errors import ConflictError, DataError, InvalidInputError, first_problems
 from tunix_rt.base.files.atomic import copy_atomically, write_json_atomically
 from tunix_rt.base.files.copies import file_digest
 from tunix_rt.base.files.locks import LOCK_FILE, held_directory
@@ -70,6 +70,26 @@ class RunDir:
         return {
             path.relative_to(self.path).as_posix(): digest for path, digest in zip(files, hashes, strict=True)
         }
+
+
+def find_run_dir(runs_dir: Path, text: str) -> RunDir | None:
+    """The run with this id, or else the only one whose id has this start or last word; None without any.
+
+    Raises:
+        InvalidInputError: Several ids match.
+
+    Example:
+        "3f2a" -> runs/20250131-142907-demo-3f2a
+    """
+    ids = sorted(path.parent.name for path in runs_dir.glob(f"*/{RUN_RECIPE_FILE}"))
+    found = (
+        [text] if text in ids else [one for one in ids if one.startswith(text) or one.endswith(f"-{text}")]
+    )
+    if len(found) > 1:
+        raise InvalidInputError(
+            f"{text!r} matches {len(found)} runs: {first_problems(found)}.", next_step="Type more of the id."
+        )
+    return RunDir(runs_dir / found[0]) if found and text else None
 
 
 JOIN_WAIT_S = 30.0

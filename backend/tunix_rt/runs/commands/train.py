@@ -1,6 +1,7 @@
 """tunix-rt train."""
 
 import os
+import shlex
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
@@ -84,8 +85,9 @@ def run_request(request: TrainRequest, *, as_json: bool) -> None:
         print_json({"directory": directory, **manifest.to_json()})
     else:
         say(summary(manifest, directory))
-    if manifest.exit_code == OUT_OF_TIME:
-        note(f"{OUT_OF_TIME_TEXT}; run the same command with --resume to continue")
+    if manifest.status == "cancelled":
+        why = f"{OUT_OF_TIME_TEXT}. " if manifest.exit_code == OUT_OF_TIME else ""
+        note(f"{why}To resume, run the same command with --output {shlex.quote(directory)} --resume")
     if manifest.exit_code:
         raise typer.Exit(manifest.exit_code)
 
