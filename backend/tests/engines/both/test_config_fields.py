@@ -233,6 +233,7 @@ def combined() -> Iterator[Case]:
     for family in ("gemma2", "gemma3", "qwen3"):
         yield Case(family, "layer_types", {"layer_types": [FULL, SLIDING, FULL]}, is_accepted=True)
         yield Case(family, "layer_types", {"layer_types": [SLIDING] * 3}, is_accepted=True)
+    yield Case("llama", "rope_parameters", {"rope_scaling": LINEAR, "rope_parameters": 3}, is_accepted=False)
     yield Case("qwen3", "sliding_window", {"layer_types": [SLIDING] * 3, "use_sliding_window": False}, False)
 
 

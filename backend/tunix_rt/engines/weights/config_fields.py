@@ -127,7 +127,7 @@ def _value(config: Mapping[str, Any], key: str, field: _Field) -> Any:
         smallest = 0 if key in _MAY_BE_ZERO else _SMALLEST[field.kind]
         if not smallest <= value <= _LARGEST:
             bound = "positive" if smallest else "at least 0"
-            raise FieldError(key, f"is {shown(value)}, but must be {bound}, and at most {_LARGEST}")
+            raise FieldError(key, f"is {shown(value)}, but must be {bound} and at most {_LARGEST}")
     return value
 
 

@@ -54,9 +54,10 @@ def read_ropes(family: Family, config: Mapping[str, Any], max_positions: int) ->
         theta = {"rope_theta": (config.get("rope_theta", 1_000_000.0), "rope_theta")}
         local_theta = {"rope_theta": (config.get("rope_local_base_freq", 10_000.0), "rope_local_base_freq")}
         return _rope(defaults | theta | full), _rope(defaults | local_theta | sliding)
-    # An empty rope_scaling counts as none.
-    where = "rope_scaling" if config.get("rope_scaling") else "rope_parameters"
-    settings = _settings(where, config.get(where))
+    where, settings = "rope_parameters", _settings("rope_parameters", config.get("rope_parameters"))
+    # An empty one counts as none.
+    if config.get("rope_scaling"):
+        where, settings = "rope_scaling", _settings("rope_scaling", config["rope_scaling"])
     if settings.keys() & {FULL, SLIDING}:
         raise FieldError(where, f"differs by layer type, which {family} does not have")
     settings = defaults | _field(config, "rope_theta", 10_000.0) | settings
@@ -105,9 +106,7 @@ def _settings(where: str, value: object) -> _Settings:
 def _rope(settings: _Settings) -> Rope:
     def number(key: str) -> float:
         if key not in settings:
-            raise FieldError(
-                f"{kind_field.rpartition('.')[0]}.{key}", f"is missing, but its rope_type is {kind}"
-            )
+            raise FieldError(f"{kind_field.rpartition('.')[0]}.{key}", f"is missing, but rope_type is {kind}")
         value, field = settings[key]
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if not (is_number and _SMALLEST < value < _LARGEST):
