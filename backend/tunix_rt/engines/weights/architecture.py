@@ -31,8 +31,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from tunix_rt.base.errors import InvalidInputError
-
-Family = Literal["gemma", "gemma2", "gemma3", "llama", "qwen3"]
+from tunix_rt.engines.weights.config_fields import Family, FieldError, read_fields, shown
+from tunix_rt.engines.weights.rope import FULL, SLIDING, Rope, read_ropes
 
 _FAMILIES: Mapping[str, Family] = {
     "gemma": "gemma",
@@ -42,41 +42,19 @@ _FAMILIES: Mapping[str, Family] = {
     "qwen3": "qwen3",
 }
 
-# Keys that a config.json may omit, with the defaults of transformers; the first Gemma 3 configs on the hub
-# have little more than their sizes.
-_DEFAULTS: Mapping[Family, Mapping[str, Any]] = {
-    "gemma": {"head_dim": 256},
-    "gemma2": {
-        "head_dim": 256,
-        "query_pre_attn_scalar": 256,
-        "sliding_window": 4096,
-        "attn_logit_softcapping": 50.0,
-        "final_logit_softcapping": 30.0,
-    },
-    "gemma3": {
-        "vocab_size": 262_208,
-        "num_attention_heads": 8,
-        "num_key_value_heads": 4,
-        "head_dim": 256,
-        "max_position_embeddings": 131_072,
-        "query_pre_attn_scalar": 256,
-        "sliding_window": 4096,
-        "rope_theta": 1_000_000.0,
-    },
-    "llama": {},
-    "qwen3": {"head_dim": 128},
+Activation = Literal["gelu", "gelu_tanh", "relu", "silu"]
+
+# The names in transformers; it has several implementations of the tanh approximation.
+_ACTIVATIONS: Mapping[str, Activation] = {
+    "gelu": "gelu",
+    "gelu_python": "gelu",
+    **dict.fromkeys(
+        ("gelu_pytorch_tanh", "gelu_python_tanh", "gelu_new", "gelu_fast", "gelu_accurate"), "gelu_tanh"
+    ),
+    "relu": "relu",
+    "silu": "silu",
+    "swish": "silu",
 }
-
-
-@dataclass(frozen=True)
-class RopeScaling:
-    """How positions are scaled beyond the pretraining length."""
-
-    kind: Literal["linear", "llama3"]
-    factor: float
-    low_freq_factor: float = 1.0
-    high_freq_factor: float = 4.0
-    original_max_positions: int = 8192
 
 
 @dataclass(frozen=True)
@@ -93,16 +71,15 @@ class Architecture:
     head_dim: int
     max_positions: int
     rms_norm_eps: float
-    rope_theta: float
-    rope_scaling: RopeScaling | None
-    local_rope_theta: float | None
-    """RoPE base of the layers with a window (Gemma 3), which are never scaled. None: `rope_theta`."""
+    rope: Rope
+    local_rope: Rope | None
+    """Rotary positions of the layers with a window (Gemma 3). None: `rope`."""
     layer_windows: tuple[int | None, ...]
     """Attention window per layer, in tokens including the token itself; None: all of them."""
     attention_scale: float
     attention_softcap: float | None
     final_softcap: float | None
-    activation: Literal["gelu_tanh", "silu"]
+    activation: Activation
     is_embedding_tied: bool
     scales_embedding: bool
     norms_add_one: bool
@@ -144,60 +121,97 @@ class Architecture:
 
 
 def architecture_from_config(config: Mapping[str, Any]) -> Architecture:
-    """Read the `config.json` of a supported model.
+    """Read the `config.json` of a supported model as transformers 5 does.
 
     Raises:
-        InvalidInputError: The family, or something that the config requires, is not supported.
+        InvalidInputError: The family, or something that the config requires, is not supported; or the config
+            is one that transformers rejects. The message names the field.
     """
-    config = config.get("text_config", config) if config.get("model_type") == "gemma3" else config
     model_type = config.get("model_type")
-    family = _FAMILIES.get(str(model_type))
+    family = "gemma3" if model_type == "gemma3" else _FAMILIES.get(str(model_type))
     if family is None:
         raise InvalidInputError(
             f"Models of type {model_type!r} are not supported.",
             next_step="Use a Gemma 1, 2 or 3 text model, Llama (SmolLM2 is one), or Qwen3.",
         )
     try:
-        return _read(family, config)
-    except (KeyError, TypeError, ValueError) as error:
+        _refuse_generic_fields(config)
+        return _read(family, _text_config(config) if model_type == "gemma3" else config)
+    except FieldError as error:
         raise InvalidInputError(
-            f"The config.json of this {model_type} model cannot be used: {error}.",
-            next_step="Download the model again, or choose another one.",
+            f"The config.json of this {model_type} model cannot be used: {error}.", next_step=error.fix
         ) from error
 
 
-def _read(family: Family, config: Mapping[str, Any]) -> Architecture:
-    for key in ("attention_bias", "mlp_bias", "use_bidirectional_attention"):
-        if config.get(key):
-            raise ValueError(f"{key} is not supported")
+def _refuse_generic_fields(config: Mapping[str, Any]) -> None:
+    """Reject the fields that mean the same to transformers in every family, and that no engine supports."""
     if config.get("quantization_config"):
-        raise ValueError("the weights are already quantised; start from the original ones")
-    config = {**_DEFAULTS[family], **config}
+        raise FieldError(
+            "quantization_config",
+            "says that the weights are already quantised",
+            "Start from the original ones.",
+        )
+    if config.get("per_layer_config"):
+        raise FieldError(
+            "per_layer_config", "is not supported", "Choose a model whose layers share one configuration."
+        )
+    # transformers reads null as false.
+    if config.get("is_causal", True) is not True:
+        raise _bidirectional("is_causal", config["is_causal"])
+
+
+def _bidirectional(field: str, value: object) -> FieldError:
+    return FieldError(
+        field,
+        f"is {shown(value)}: tokens would attend to later ones, which is not supported",
+        "Choose a model with causal attention.",
+    )
+
+
+def _text_config(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The config of the text model in a multimodal Gemma 3."""
+    text = config.get("text_config")
+    if not isinstance(text, Mapping):
+        raise FieldError("text_config", "is missing")
+    _refuse_generic_fields(text)
+    field = "tie_word_embeddings"
+    if config.get(field, True) != text.get(field, True):
+        raise FieldError(
+            field, f"is {shown(config.get(field, True))}, but {shown(text.get(field, True))} in text_config"
+        )
+    return text
+
+
+def _read(family: Family, config: Mapping[str, Any]) -> Architecture:
+    fields = read_fields(family, config)
+    for key in ("attention_bias", "mlp_bias"):
+        if fields.get(key):
+            raise FieldError(key, "is true, but biases are not supported", "Choose a model without biases.")
+    if fields.get("use_bidirectional_attention"):
+        raise _bidirectional("use_bidirectional_attention", value=True)
     is_gemma = family.startswith("gemma")
-    num_heads, hidden_size = int(config["num_attention_heads"]), int(config["hidden_size"])
-    head_dim = int(config.get("head_dim") or hidden_size // num_heads)
-    rope = _global_rope(config)
-    scale_base = float(config.get("query_pre_attn_scalar") or head_dim) if is_gemma else float(head_dim)
+    num_heads, num_kv_heads, head_dim = _heads(family, fields)
+    rope, local_rope = read_ropes(family, config, fields["max_position_embeddings"])
     return Architecture(
         family=family,
-        vocab_size=int(config["vocab_size"]),
-        hidden_size=hidden_size,
-        intermediate_size=int(config["intermediate_size"]),
-        num_layers=int(config["num_hidden_layers"]),
+        vocab_size=fields["vocab_size"],
+        hidden_size=fields["hidden_size"],
+        intermediate_size=fields["intermediate_size"],
+        num_layers=fields["num_hidden_layers"],
         num_heads=num_heads,
-        num_kv_heads=int(config.get("num_key_value_heads") or num_heads),
+        num_kv_heads=num_kv_heads,
         head_dim=head_dim,
-        max_positions=int(config.get("max_position_embeddings", 8192)),
-        rms_norm_eps=float(config.get("rms_norm_eps", 1e-6)),
-        rope_theta=float(rope.get("rope_theta", 10_000.0)),
-        rope_scaling=_rope_scaling(rope),
-        local_rope_theta=_local_theta(config) if family == "gemma3" else None,
-        layer_windows=_layer_windows(family, config),
-        attention_scale=1.0 / math.sqrt(scale_base),
-        attention_softcap=_optional_float(config, "attn_logit_softcapping"),
-        final_softcap=_optional_float(config, "final_logit_softcapping"),
-        activation="gelu_tanh" if is_gemma else "silu",
-        is_embedding_tied=bool(config.get("tie_word_embeddings", is_gemma)),
+        max_positions=fields["max_position_embeddings"],
+        rms_norm_eps=fields["rms_norm_eps"],
+        rope=rope,
+        local_rope=local_rope,
+        layer_windows=_layer_windows(family, fields),
+        attention_scale=1.0 / math.sqrt(fields.get("query_pre_attn_scalar", head_dim)),
+        # transformers has the field for Gemma 3 too, but never applies it.
+        attention_softcap=fields["attn_logit_softcapping"] if family == "gemma2" else None,
+        final_softcap=fields.get("final_logit_softcapping"),
+        activation=_activation(family, fields),
+        is_embedding_tied=fields["tie_word_embeddings"],
         scales_embedding=is_gemma,
         norms_add_one=is_gemma,
         has_post_norms=family in ("gemma2", "gemma3"),
@@ -205,62 +219,72 @@ def _read(family: Family, config: Mapping[str, Any]) -> Architecture:
     )
 
 
-def _global_rope(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Rope settings of the layers without a window.
-
-    transformers 5 writes `rope_parameters`, per layer type for Gemma 3; older files write `rope_theta` and
-    `rope_scaling`.
-    """
-    parameters = config.get("rope_parameters") or {}
-    if "full_attention" in parameters:
-        parameters = parameters["full_attention"]
-    theta = {"rope_theta": config.get("rope_theta", 10_000.0)}
-    return theta | dict(parameters or config.get("rope_scaling") or {})
-
-
-def _local_theta(config: Mapping[str, Any]) -> float:
-    parameters = (config.get("rope_parameters") or {}).get("sliding_attention") or {}
-    return float(parameters.get("rope_theta") or config.get("rope_local_base_freq") or 10_000.0)
-
-
-def _rope_scaling(rope: Mapping[str, Any]) -> RopeScaling | None:
-    kind = rope.get("rope_type") or rope.get("type") or "default"
-    if kind == "default":
-        return None
-    if kind == "linear":
-        return RopeScaling("linear", float(rope["factor"]))
-    if kind == "llama3":
-        return RopeScaling(
-            "llama3",
-            factor=float(rope["factor"]),
-            low_freq_factor=float(rope["low_freq_factor"]),
-            high_freq_factor=float(rope["high_freq_factor"]),
-            original_max_positions=int(rope["original_max_position_embeddings"]),
+def _heads(family: Family, fields: Mapping[str, Any]) -> tuple[int, int, int]:
+    """Numbers of query heads and key heads, and the size of a head."""
+    hidden_size, num_heads = fields["hidden_size"], fields["num_attention_heads"]
+    # transformers requires it of these families even where `head_dim` is given.
+    if family in ("gemma2", "gemma3", "llama") and hidden_size % num_heads != 0:
+        raise FieldError(
+            "hidden_size", f"({hidden_size}) is not a multiple of num_attention_heads ({num_heads})"
         )
-    raise ValueError(f"the RoPE scaling {kind!r} is not supported")
+    num_kv_heads = fields["num_key_value_heads"] or num_heads
+    if num_heads % num_kv_heads != 0:
+        raise FieldError(
+            "num_attention_heads", f"({num_heads}) is not a multiple of num_key_value_heads ({num_kv_heads})"
+        )
+    head_dim = fields["head_dim"] or hidden_size // num_heads
+    if head_dim % 2 != 0:
+        raise FieldError("head_dim", f"is {head_dim}, but RoPE requires an even number")
+    return num_heads, num_kv_heads, head_dim
 
 
-def _layer_windows(family: Family, config: Mapping[str, Any]) -> tuple[int | None, ...]:
-    num_layers = int(config["num_hidden_layers"])
-    window = config.get("sliding_window")
-    has_windows = family in ("gemma2", "gemma3") or bool(config.get("use_sliding_window"))
-    if not has_windows or window is None:
-        return (None,) * num_layers
-    types = config.get("layer_types")
+def _activation(family: Family, fields: Mapping[str, Any]) -> Activation:
+    key = "hidden_activation" if "hidden_activation" in fields else "hidden_act"
+    name = fields[key]
+    # The official files of Gemma 1 say "gelu", and mean the tanh approximation.
+    activation = "gelu_tanh" if (family, name) == ("gemma", "gelu") else _ACTIVATIONS.get(name)
+    if activation is None:
+        raise FieldError(
+            key,
+            f"is {name!r}, which is not supported",
+            f"Choose a model with one of these activations: {', '.join(_ACTIVATIONS)}.",
+        )
+    return activation
+
+
+def _layer_windows(family: Family, fields: Mapping[str, Any]) -> tuple[int | None, ...]:
+    is_short = _has_windows(family, fields)
+    if family in ("gemma", "llama"):
+        if any(is_short):
+            raise FieldError("layer_types", f"has {SLIDING}, but layers of {family} have no windows")
+        return (None,) * len(is_short)
+    window = fields["sliding_window"] if fields.get("use_sliding_window", True) else None
+    # Gemma's forward pass in transformers prepares the window even if no layer has one.
+    if window is None and (any(is_short) or family != "qwen3"):
+        raise FieldError("sliding_window", "is not set, but layers have a window")
+    return tuple(window if short else None for short in is_short)
+
+
+def _has_windows(family: Family, fields: Mapping[str, Any]) -> list[bool]:
+    """Which layers attend within a window."""
+    num_layers, types = fields["num_hidden_layers"], fields["layer_types"]
     if types is not None:
-        has_window = [kind == "sliding_attention" for kind in types]
-    elif family == "qwen3":
-        first = int(config.get("max_window_layers", 28))
-        has_window = [layer >= first for layer in range(num_layers)]
-    else:
-        period = 2 if family == "gemma2" else int(config.get("sliding_window_pattern", 6))
-        has_window = [(layer + 1) % period != 0 for layer in range(num_layers)]
-    return tuple(int(window) if is_short else None for is_short in has_window)
-
-
-def _optional_float(config: Mapping[str, Any], key: str) -> float | None:
-    value = config.get(key)
-    return None if value is None else float(value)
+        if len(types) != num_layers:
+            raise FieldError(
+                "layer_types", f"has {len(types)} entries, but num_hidden_layers is {num_layers}"
+            )
+        if not all(kind in (FULL, SLIDING) for kind in types):
+            raise FieldError(
+                "layer_types",
+                f"has other entries than {FULL} and {SLIDING}",
+                "Choose a model whose layers have full attention or attention within a window.",
+            )
+        return [kind == SLIDING for kind in types]
+    if family == "qwen3":
+        has_windows = fields["use_sliding_window"] and fields["sliding_window"] is not None
+        return [has_windows and layer >= fields["max_window_layers"] for layer in range(num_layers)]
+    period = {"gemma2": 2, "gemma3": fields.get("sliding_window_pattern")}.get(family)
+    return [period is not None and (layer + 1) % period != 0 for layer in range(num_layers)]
 
 
 Shapes: TypeAlias = dict[str, Any]

@@ -10,8 +10,9 @@ shape [tokens, vocabulary] never exist.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
@@ -28,7 +29,7 @@ from tunix_rt.engines.jax.model.attention import Windows, attend
 from tunix_rt.engines.jax.model.lora import project
 from tunix_rt.engines.jax.model.params import Params
 from tunix_rt.engines.planning.kernels import Kernel
-from tunix_rt.engines.weights.architecture import Architecture
+from tunix_rt.engines.weights.architecture import Activation, Architecture
 from tunix_rt.recipes.types import Remat
 
 
@@ -54,12 +55,11 @@ def rotate(x: Array, by: Rotation) -> Array:
 
 def frequencies(architecture: Architecture, *, has_window: bool) -> NDArray[np.float32]:
     """Rotary frequencies of a layer with or without a window, in radians per position: [H/2]."""
-    is_local = has_window and architecture.local_rope_theta is not None
-    theta = np.float32(architecture.local_rope_theta if is_local else architecture.rope_theta)
+    rope = architecture.local_rope if has_window and architecture.local_rope else architecture.rope
+    theta, scaling = np.float32(rope.theta), rope.scaling
     exponents = np.arange(0, architecture.head_dim, 2, dtype=np.float32) / np.float32(architecture.head_dim)
     unscaled: NDArray[np.float32] = (1.0 / theta**exponents).astype(np.float32)
-    scaling = architecture.rope_scaling
-    if is_local or scaling is None:
+    if scaling is None:
         return unscaled
     slow: NDArray[np.float32] = unscaled / np.float32(scaling.factor)
     if scaling.kind == "linear":
@@ -126,6 +126,14 @@ def project_heads(layer: Layer, x: Array, by: Rotation) -> tuple[Array, Array, A
     return rotate(q, by), rotate(k, by), v
 
 
+_ACTIVATIONS: Mapping[Activation, Callable[[Array], Array]] = {
+    "gelu": partial(jax.nn.gelu, approximate=False),
+    "gelu_tanh": partial(jax.nn.gelu, approximate=True),
+    "relu": jax.nn.relu,
+    "silu": jax.nn.silu,
+}
+
+
 def finish_layer(layer: Layer, x: Array, attended: Array) -> Array:
     """Add the attended heads [B, T, N, H] to x, then the MLP: the layer's output [B, T, D]."""
     has_post_norms = layer.architecture.has_post_norms
@@ -133,9 +141,7 @@ def finish_layer(layer: Layer, x: Array, attended: Array) -> Array:
     x = x + (layer.norm("post_attention_norm", attention) if has_post_norms else attention)
     normed = layer.norm("mlp_norm", x)
     gate, up = layer.project("gate", normed), layer.project("up", normed)
-    is_gelu = layer.architecture.activation == "gelu_tanh"
-    activated = jax.nn.gelu(gate, approximate=True) if is_gelu else jax.nn.silu(gate)
-    mlp = layer.project("down", activated * up)
+    mlp = layer.project("down", _ACTIVATIONS[layer.architecture.activation](gate) * up)
     return x + (layer.norm("post_mlp_norm", mlp) if has_post_norms else mlp)
 
 

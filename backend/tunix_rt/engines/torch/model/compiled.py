@@ -187,11 +187,13 @@ def apply_liger(decoder: Decoder) -> None:
     """
     from liger_kernel.transformers.functional import liger_geglu, liger_rms_norm, liger_swiglu
 
-    gate = liger_swiglu if decoder.architecture.activation == "silu" else liger_geglu
+    # Layers with another activation keep their own code.
+    gates = {"silu": liger_swiglu, "gelu_tanh": liger_geglu}
+    gate = gates.get(decoder.architecture.activation)
     for module in decoder.module.modules():
         if isinstance(module, RmsNorm):
             module.forward = partial(_norm, module, liger_rms_norm)  # type: ignore[method-assign]
-        elif hasattr(module, "gate_proj"):
+        elif gate is not None and hasattr(module, "gate_proj"):
             module.forward = partial(_gated, module, gate)
 
 

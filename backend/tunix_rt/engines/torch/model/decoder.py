@@ -9,12 +9,14 @@ torch.compile recomputes by itself what lies between matrix products, and more w
 
 import math
 from collections.abc import Iterable
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import torch
 import transformers
+from huggingface_hub.errors import StrictDataclassError
 from torch import Tensor, nn
 from torch.utils.checkpoint import CheckpointPolicy, create_selective_checkpoint_contexts
 
@@ -167,8 +169,15 @@ def hold_for_compute(module: nn.Module, dtype: torch.dtype) -> None:
 
 
 def _read_config(source: ModelSource) -> transformers.PretrainedConfig:
-    config = dict(text_config(source.config))
-    read = transformers.AutoConfig.for_model(config.pop("model_type"), **config)
+    # A copy: transformers completes the nested RoPE settings in place.
+    config = deepcopy(text_config(source.config))
+    try:
+        read = transformers.AutoConfig.for_model(config.pop("model_type"), **config)
+    except (StrictDataclassError, KeyError, TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"transformers {transformers.__version__} rejects the config.json of {source.name}: {error}",
+            next_step="Correct the field in config.json, or download the model again.",
+        ) from error
     if architecture_from_config(read.to_dict()) != source.architecture:
         raise InvalidInputError(
             f"transformers {transformers.__version__} interprets the config.json of {source.name} "
