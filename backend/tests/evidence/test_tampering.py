@@ -60,6 +60,19 @@ def better_verdicts(bundle: Path) -> None:
     path.write_text(path.read_text().replace('"verdict": "wrong"', '"verdict": "correct"'))
 
 
+def better_steps(bundle: Path) -> None:
+    def confirm(prediction: Any) -> None:
+        steps = prediction["judgement"]["steps"]
+        steps[0]["verdict"] = "broken" if steps[0]["verdict"] != "broken" else "confirmed"
+
+    of_first_line("predictions.jsonl", confirm)(bundle)
+
+
+def steps_of_an_unknown_linter(bundle: Path) -> None:
+    better_steps(bundle)
+    change_json("evaluation.json", lambda value: value["protocol"]["versions"].update(linter="0.9"))(bundle)
+
+
 def better_texts(bundle: Path) -> None:
     path = bundle / "predictions.jsonl"
     path.write_text(path.read_text().replace("<answer>18</answer>", "<answer>17</answer>"))
@@ -82,6 +95,8 @@ def fewer_rows(bundle: Path) -> None:
 
 FORGERIES = {
     "a verdict": (better_verdicts, "scores"),
+    "a verdict on a step": (better_steps, "scores"),
+    "a verdict of an unknown linter": (steps_of_an_unknown_linter, "scores"),
     "a text": (better_texts, "scores"),
     "a missing answer": (fewer_questions, "scores"),
     "a score": (
