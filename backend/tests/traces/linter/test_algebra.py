@@ -45,6 +45,7 @@ RIGHT_SOLUTIONS = {
     "inequalities": ["3 + 4 <= 8", "2x <= 10, so x <= 5 and x = 4 is allowed"],
     "equal word products": ["Tom's age + 5 = Jane's age + 3"],
     "zero": ["5x = 3x", "2x = 0"],
+    "two conversions": ["1/4 = 25% and 3/8 = 37.5%", "6 / 3 = 2 and 3/4 = 0.75"],
     "units as letters": ["1m = 100cm", "2m = 2000mm"],
 }
 

@@ -231,11 +231,19 @@ class _Scan:
         is_denominator = len(self.tokens) > 4 and self.tokens[-5].kind == "/"  # "9/12 and 2/3" are two
         if is_denominator or not whole.kind == top.kind == "number" or top.gap > 1 or bottom.is_percent:
             return
-        touching = self.text[whole.end : top.start] in (" ", " and ") and bottom.start == top.end + 1
+        between = self.text[whole.end : top.start]
+        touching = between in (" ", " and ") and bottom.start == top.end + 1
+        if whole.is_percent or (between == " and " and self._starts_claim(whole, bottom)):
+            return
         if touching and whole.value[1] == 1 and 0 < top.value[0] < bottom.value[0] and bottom.value[1] == 1:
             denominator = bottom.value[0]
             value = reduced((whole.value[0] * denominator + top.value[0], denominator))
             self.tokens[-4:] = [Token("number", whole.start, bottom.end, whole.gap, value, name="fraction")]
+
+    def _starts_claim(self, whole: Token, bottom: Token) -> bool:
+        """`6 / 3 = 2 and 3/4 = 0.75` are two claims."""
+        is_result = any(token.kind == "=" and token.end <= whole.start for token in self.tokens[-5:-4])
+        return is_result and self.text[bottom.end : bottom.end + 3].lstrip().startswith("=")
 
     def _word(self, word: str, start: int, end: int) -> None:
         meaning = _MEANINGS.get(word)
