@@ -60,6 +60,19 @@ def forge_verdicts(bundle: Path) -> None:
     path.write_text(path.read_text().replace('"verdict": "wrong"', '"verdict": "correct"'))
 
 
+def forge_step_verdicts(bundle: Path) -> None:
+    def confirm(prediction: Any) -> None:
+        steps = prediction["judgement"]["steps"]
+        steps[0]["verdict"] = "broken" if steps[0]["verdict"] != "broken" else "confirmed"
+
+    of_first_line("predictions.jsonl", confirm)(bundle)
+
+
+def forge_steps_of_unknown_linter(bundle: Path) -> None:
+    forge_step_verdicts(bundle)
+    change_json("evaluation.json", lambda value: value["protocol"]["versions"].update(linter="0.9"))(bundle)
+
+
 def forge_texts(bundle: Path) -> None:
     path = bundle / "predictions.jsonl"
     path.write_text(path.read_text().replace("<answer>18</answer>", "<answer>17</answer>"))
@@ -82,6 +95,8 @@ def drop_row(bundle: Path) -> None:
 
 FORGERIES = {
     "verdict": (forge_verdicts, "scores"),
+    "step verdict": (forge_step_verdicts, "scores"),
+    "verdict of an unknown linter": (forge_steps_of_unknown_linter, "scores"),
     "completion text": (forge_texts, "scores"),
     "missing answer": (drop_question, "scores"),
     "score": (

@@ -18,6 +18,7 @@ from tunix_rt.evidence.documents import croissant, devices_text, environment_tex
 from tunix_rt.evidence.reader import Contents, damaged
 from tunix_rt.evidence.summary import eval_summary, figure_problems, success_headline, summary_problems
 from tunix_rt.evidence.types import BundleProblem, Check, EvidenceManifest, check_of, kind_of
+from tunix_rt.traces.linter.findings import EARLIER_LINTER_VERSIONS
 
 CARD = "dataset/README.md"
 _WEIGHTS = "model/*.safetensors"
@@ -180,12 +181,13 @@ def check_scores(contents: Contents) -> Check:
     except MissingExtraError as error:
         return check_of("scores", "", [BundleProblem(detail=error.detail, next_step=error.next_step)])
     judged: list[Prediction] = []
+    advice, stated, current = None, evaluation.protocol.versions, protocol_versions(items)
+    checks_steps = stated.get("linter") not in EARLIER_LINTER_VERSIONS
     problems = [
-        *_judge_problems(evaluation, items, contents.predictions(), judged),
+        *_judge_problems(evaluation, items, contents.predictions(), judged, checks_steps=checks_steps),
         *_score_problems(evaluation, judged),
     ]
     # Other versions of the checkers may give other verdicts for a valid bundle.
-    advice, stated, current = None, evaluation.protocol.versions, protocol_versions(items)
     if current != stated:
         was, now = (
             ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
@@ -196,7 +198,10 @@ def check_scores(contents: Contents) -> Check:
             f"verify it with tunix-rt {evaluation.tunix_rt_version}."
         )
     found = [BundleProblem(detail=problem, next_step=advice) for problem in problems]
-    return check_of("scores", f"{len(judged):,} answers scored again", found)
+    detail = f"{len(judged):,} answers scored again"
+    if not checks_steps:
+        detail += f"; the verdicts on their steps are those of linter {stated['linter']}"
+    return check_of("scores", detail, found)
 
 
 def _judge_problems(
@@ -204,8 +209,13 @@ def _judge_problems(
     items: tuple[EvalItem, ...],
     predictions: Iterator[Prediction],
     judged: list[Prediction],
+    *,
+    checks_steps: bool,
 ) -> Iterator[str]:
-    """Judge the predictions one at a time; `judged` receives only what the scores need."""
+    """Judge the predictions one at a time; `judged` receives only what the scores need.
+
+    An earlier version of the linter may have read the steps differently, so its verdicts on them are kept.
+    """
     by_id = {item.id: item for item in items}
     seen = set()
     for stated in predictions:
@@ -217,6 +227,8 @@ def _judge_problems(
             continue
         seen.add(key)
         again = judge(item, stated.generation, evaluation.protocol)
+        if not checks_steps:
+            again = _with_step_verdicts(again, stated)
         judged.append(_without_texts(again))
         if again != stated:
             name, *values = next(differences(stated.to_json(), again.to_json()))
@@ -227,6 +239,16 @@ def _judge_problems(
     expected = len(by_id) * evaluation.protocol.decoding.num_samples
     if len(seen) != expected:
         yield f"{len(seen):,} answers for {expected:,} questions and samples"
+
+
+def _with_step_verdicts(prediction: Prediction, stated: Prediction) -> Prediction:
+    """The prediction with the verdicts that are stated for the same steps."""
+    steps, others = prediction.judgement.steps, stated.judgement.steps
+    if [step.text for step in steps] != [step.text for step in others]:
+        return prediction
+    return prediction.model_copy(
+        update={"judgement": prediction.judgement.model_copy(update={"steps": others})}
+    )
 
 
 def _score_problems(evaluation: Evaluation, judged: list[Prediction]) -> Iterator[str]:

@@ -3,11 +3,12 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Literal
+from operator import eq
+from typing import Literal, NamedTuple
 
-from tunix_rt.traces.linter.claims import StepArithmetic
+from tunix_rt.traces.linter.claims import StepArithmetic, is_plain_number, read_step
 from tunix_rt.traces.linter.rationals import Ratio, agrees, apply, reduced
-from tunix_rt.traces.linter.scanner import tokenise
+from tunix_rt.traces.linter.scanner import plain_text, tokenise
 from tunix_rt.traces.linter.vocabulary import FRACTION_WORDS, MULTIPLE_WORDS, NUMBER_WORDS, Token, read_number
 
 COUNTABLE = 12
@@ -203,18 +204,58 @@ NUM_LAST_STEPS = 2
 
 
 def answer_support(
-    final_answer: str, contents: Sequence[str], parsed_steps: Sequence[StepArithmetic]
+    prompt: str, final_answer: str, contents: Sequence[str], parsed_steps: Sequence[StepArithmetic]
 ) -> Support:
-    """Whether the final answer follows from the steps.
+    r"""Whether the final answer follows from the steps.
+
+    A sentence that only states the answer (`The answer is 25.`, `\boxed{25}`) is no support for it.
 
     Example:
         answer "24", last step "48 / 2 = 24" -> "follows"; last step "48 / 2 = 25" -> "unsupported"
     """
-    tokens = tokenise(final_answer[:_MAX_CHARS])
-    numbers = [token for token in tokens if token.kind == "number"][:_MAX_NUMBERS]
-    words = content_words(words_of(final_answer))
-    if not numbers or (words and words - _content(*contents[-NUM_LAST_STEPS:])):
+    answer = plain_text(final_answer[:_MAX_CHARS])
+    numbers = [token for token in tokenise(answer) if is_plain_number(token)][:_MAX_NUMBERS]
+    if not numbers:
         return _text_support(final_answer, contents)
+    words = content_words(words_of(answer))
+    support = _support(words, numbers, final_answer, contents, parsed_steps)
+    is_computed = any(claim.result for parsed in parsed_steps for claim in parsed.claims) or any(
+        equation.root and not equation.is_assignment
+        for parsed in parsed_steps
+        for equation in parsed.equations
+    )
+    if support in ("mismatch", "unsupported") or not is_computed:
+        return support
+    derived = list(_without_statements(numbers, contents, parsed_steps))
+    if words:
+        return _sentence_support(prompt, answer, numbers, derived, support)
+    texts, parsed = [text for text, _ in derived], [step for _, step in derived]
+    if len(texts) == len(contents) and all(map(eq, texts, contents)):
+        return support
+    again = _number_or_written_support(numbers, texts, parsed)
+    return "mismatch" if again in ("mismatch", "unsupported") else support
+
+
+def _support(
+    words: set[str],
+    numbers: Sequence[Token],
+    final_answer: str,
+    contents: Sequence[str],
+    parsed_steps: Sequence[StepArithmetic],
+) -> Support:
+    if words and words - _content(*contents[-NUM_LAST_STEPS:]):
+        support = _text_support(final_answer, contents)
+        if support != "unsupported":
+            return support
+        # "24 dollars" after steps that write $24.
+        support = _number_or_written_support(numbers, contents, parsed_steps)
+        return "stated" if support in ("follows", "stated") else "unsupported"
+    return _number_or_written_support(numbers, contents, parsed_steps)
+
+
+def _number_or_written_support(
+    numbers: Sequence[Token], contents: Sequence[str], parsed_steps: Sequence[StepArithmetic]
+) -> Support:
     support = _number_support(numbers, parsed_steps)
     if support == "unsupported":
         # The last steps may contain the digits in a form that is not arithmetic: `15:25`, `[1, 2]`.
@@ -222,6 +263,114 @@ def answer_support(
         if all(token.value in written for token in numbers):
             return "stated"
     return support
+
+
+_STATEMENT = re.compile(
+    r"\\boxed\b|####|\banswer\b[^.\n\d]{0,60}?(?:\bis\b|\bare\b|[:=])",
+    re.IGNORECASE,
+)
+_STATEMENT_MARKS = ("boxed", "####", "answer")
+_CLAUSE_END = re.compile(r"[.!?](?=\s|$)|\n|$")
+_SENTENCE_END = re.compile(r"[.!?:;](?=\s)|\n")
+_MAX_HEADING_CHARS = 40
+
+
+class _Statement(NamedTuple):
+    """A span of a step that only states the answer."""
+
+    start: int
+    end: int
+    is_named: bool
+    """Whether it says "the answer is", unlike `x = \\boxed{36}`."""
+
+
+def _without_statements(
+    numbers: Sequence[Token], contents: Sequence[str], parsed_steps: Sequence[StepArithmetic]
+) -> Iterator[tuple[str, StepArithmetic]]:
+    """The steps without what they state as the answer; steps with nothing else are left out."""
+    values = [token.value for token in numbers]
+    for content, parsed in zip(contents, parsed_steps, strict=True):
+        lowered = content.lower()
+        if not any([mark in lowered for mark in _STATEMENT_MARKS]):
+            yield content, parsed
+            continue
+        statements = list(_statements(content, parsed, values))
+        for start, end, _ in statements:
+            content = content[:start] + " " * (end - start) + content[end:]
+        stated = [*(token for token in parsed.numbers if _is_within(token.start, statements))]
+        named = [statement for statement in statements if statement.is_named]
+        parsed = parsed._replace(
+            numbers=tuple([token for token in parsed.numbers if token not in stated]),
+            equations=tuple([one for one in parsed.equations if not _is_within(one.span[0], named)]),
+        )
+        is_heading = not statements and len(content) <= _MAX_HEADING_CHARS  # "**Final answer**"
+        if parsed.numbers or parsed.claims or parsed.equations or not (statements or is_heading):
+            yield content, parsed
+
+
+def _is_within(position: int, statements: Sequence[_Statement]) -> bool:
+    return any(statement.start <= position < statement.end for statement in statements)
+
+
+def _statements(content: str, parsed: StepArithmetic, answer: Sequence[Ratio]) -> Iterator[_Statement]:
+    r"""Where a step states the answer: `\boxed{72}`, `the answer is 72`, or the whole sentence.
+
+    A sentence with other numbers may derive the answer; then only what follows "the answer is" is left out.
+    """
+    start = end = 0
+    for match in _STATEMENT.finditer(content):
+        if match.start() < end:
+            continue
+        for sentence_end in _SENTENCE_END.finditer(content, start, match.start()):
+            start = sentence_end.end()
+        clause_end = _CLAUSE_END.search(content, match.end())
+        end = clause_end.start() if clause_end else len(content)
+        # A calculation before it needs no full stop: "48 + 24 = 72 so the answer is 72".
+        before = [claim.span[1] for claim in parsed.claims if claim.span[1] <= match.start()]
+        others = [token for token in parsed.numbers if max([start, *before]) <= token.start < end]
+        is_named = not match[0].startswith("\\")
+        if all([token.value in answer for token in others]):
+            yield _Statement(max([start, *before]), end, is_named)
+        elif is_named:
+            yield _Statement(match.start(), end, is_named)
+
+
+def _sentence_support(
+    prompt: str,
+    answer: str,
+    numbers: Sequence[Token],
+    derived: Sequence[tuple[str, StepArithmetic]],
+    support: Support,
+) -> Support:
+    """Whether the numbers that an answer in words adds to the prompt come from the steps.
+
+    Example:
+        "She sold 72 clips in 2 months." -> its 72 must be a result or a number of the steps
+    """
+    if _squeezed(answer) in _squeezed("".join([text for text, _ in derived])):
+        return support
+    parsed_steps = [parsed for _, parsed in derived]
+    given = set(written_numbers(prompt))
+    own = read_step(answer).claims
+    computed = {token.start for claim in own for token in claim.operands} | {claim.span[0] for claim in own}
+    added = [token for token in numbers if token.value not in given and token.start not in computed]
+    large = [token for token in added if token.value[1] > 1 or token.value[0] > COUNTABLE]
+    candidates = large or added
+    if not candidates:
+        return support
+    anywhere = [token.value for parsed in parsed_steps for token in parsed.numbers]
+    anywhere += _results(parsed_steps)
+    if not all(_is_among(token, anywhere) for token in candidates):
+        return "mismatch"
+    follows = [_number_support([token], parsed_steps) for token in candidates]
+    return support if any(one in ("follows", "stated") for one in follows) else "mismatch"
+
+
+def _results(parsed_steps: Sequence[StepArithmetic]) -> list[Ratio]:
+    """The results of the claims and the solutions of the equations, without signs."""
+    results = [claim.result for parsed in parsed_steps for claim in parsed.claims if claim.result]
+    results += [equation.root for parsed in parsed_steps for equation in parsed.equations if equation.root]
+    return results + [(-value[0], value[1]) for value in results if value[0] < 0]
 
 
 def last_result(parsed_steps: Sequence[StepArithmetic]) -> Ratio | None:
@@ -236,7 +385,7 @@ def _content(*texts: str) -> set[str]:
 
 def _number_support(numbers: Sequence[Token], parsed_steps: Sequence[StepArithmetic]) -> Support:
     last = parsed_steps[-NUM_LAST_STEPS:]
-    results = [claim.result for parsed in last for claim in parsed.claims if claim.result]
+    results = _results(last)
     if all([token.value in results or _is_among(token, results) for token in numbers]):
         return "follows"
     in_last = [token.value for parsed in last for token in parsed.numbers]
@@ -244,7 +393,9 @@ def _number_support(numbers: Sequence[Token], parsed_steps: Sequence[StepArithme
         return "mismatch" if results and _is_only_operand(numbers, last) else "stated"
     in_any = [token.value for parsed in parsed_steps for token in parsed.numbers]
     if all(_is_among(token, in_any) for token in numbers):
-        return "mismatch" if last_result(parsed_steps) is not None else "stated"
+        # An answer with several numbers may collect the results of several steps.
+        is_collected = len(numbers) > 1 and any(_is_among(token, in_last + results) for token in numbers)
+        return "stated" if is_collected or last_result(parsed_steps) is None else "mismatch"
     return "unsupported"
 
 

@@ -179,7 +179,7 @@ def _close_at_equality(
 
 
 def _unknown(token: Token) -> Token:
-    return Token("unknown", token.start, token.start, 0, name="word")
+    return Token("unknown", token.start, token.start, 0, name=f"word-{token.start}")
 
 
 def _start(expression: ExpressionSpan, token: Token) -> None:
@@ -194,7 +194,7 @@ def _continues(last: Token, token: Token) -> bool:
     if last.kind in _OPERAND_ENDS:
         if kind in "+-*/^)":
             return gap <= MAX_UNIT_WORDS
-        return kind in ("unknown", "(") and gap == 0 and token.start == last.end
+        return kind in ("unknown", "(") and gap == 0 and (token.start == last.end or last.name == "pi")
     if kind in _OPERAND_STARTS:
         return gap <= (1 if last.name == "of" else MAX_LEAD_WORDS)
     return gap == 0 or (gap < BREAK and (kind == "unknown" or kind in "+-*/^)"))
@@ -210,27 +210,56 @@ class Equation(NamedTuple):
     """`8x = 32` implies that x is 4."""
 
     unknown: str
-    root: Ratio
-    decimals: int
-    """Decimals of the root where the text writes it out (`x = 3.33`)."""
+    root: Ratio | None
+    """None when the equation is not linear (`x^2 = 9`), so that it may have several solutions."""
+    decimals: int | None
+    """Decimals of the root where the text writes it out (`x = 3.33`); None when the root is exact."""
     span: tuple[int, int]
+    is_assignment: bool
+    """Whether it gives the value itself: `x = 4`, `x = 32/8`."""
 
 
 def read_equations(expressions: Sequence[ExpressionSpan]) -> Iterator[Equation]:
-    """The linear equations in one unknown letter, with their solutions.
+    """The equations in one unknown letter, with the solutions of the linear ones.
 
     Example:
-        "2x + 3 = 11, so x = 4" -> x is 4, x is 4
+        "2x + 3 = 11, so x = 4" -> x is 4 (to be solved), x is 4 (an assignment)
     """
     for left, right in pairwise(expressions):
+        if right.equality is None or not _is_stated(left, right):
+            continue
         names = _names(left.tokens) | _names(right.tokens)
-        unknown = "".join(names)
-        is_only_letter = len(unknown) == 1
-        root = _root(left.tokens, right.tokens, names) if is_only_letter and _is_stated(left, right) else None
+        letters = [name for name in names if len(name) == 1 and name.isalpha()]
+        span = left.tokens[0].start, right.tokens[-1].end
+        if len(names) > 1:
+            # A root, a sign ± or a function of the letter may give it several values.
+            if len(letters) == 1 and any(len(name) > 1 or name in "±√∛" for name in names):
+                yield Equation(letters[0], None, 0, span, False)
+            continue
+        if not letters:
+            continue
+        root = _root(left.tokens, right.tokens, names)
+        is_assignment = [token.kind for token in left.tokens] == ["unknown"]
+        if root is None:
+            if not is_assignment and not _is_identity(left.tokens, right.tokens):
+                yield Equation(letters[0], None, 0, span, False)
         # "C is equal to 2C + C" has the root 0, but it is a definition and not an equation to solve.
-        if root is not None and root[0] != 0:
-            decimals = right.tokens[0].decimals if len(right.tokens) == 1 else 0
-            yield Equation(unknown, reduced(root), decimals, (left.tokens[0].start, right.tokens[-1].end))
+        elif root[0] != 0:
+            is_assignment = is_assignment and not _names(right.tokens)
+            yield Equation(
+                letters[0], reduced(root), _decimals_of(left, right, is_assignment), span, is_assignment
+            )
+
+
+def _decimals_of(left: ExpressionSpan, right: ExpressionSpan, is_assignment: bool) -> int | None:
+    if is_assignment:
+        return right.tokens[0].decimals if len(right.tokens) == 1 else 0
+    # "0.33x = 10" may have a rounded coefficient.
+    return 0 if any(token.decimals > 0 for token in (*left.tokens, *right.tokens)) else None
+
+
+def _is_identity(lhs: Sequence[Token], rhs: Sequence[Token]) -> bool:
+    return judge_unknowns(lhs, rhs) != "sometimes"
 
 
 def _is_stated(left: ExpressionSpan, right: ExpressionSpan) -> bool:
@@ -256,18 +285,27 @@ def _root(lhs: Sequence[Token], rhs: Sequence[Token], names: frozenset[str]) -> 
 
 
 def contradicts(equation: Equation, earlier: Equation) -> bool:
-    """Whether two equations give the same unknown two different values."""
+    """Whether two linear equations give the same unknown two different values."""
+    if equation.root is None or earlier.root is None:
+        return False
     if agrees(earlier.root, equation.root, equation.decimals, is_rough=False):
         return False
     if agrees(equation.root, earlier.root, earlier.decimals, is_rough=False):
         return False
+    return True
+
+
+def differ_by_unit(equation: Equation, earlier: Equation) -> bool:
+    """Whether the values could be the same in other units: `3x = 1 hour` and `3x = 60 minutes`."""
+    if equation.root is None or earlier.root is None:
+        return False
     ratio = reduced(apply("/", equation.root, earlier.root) or (0, 1))
-    return not (1 in ratio and max(ratio) in _CONVERSIONS)  # `3x = 1 hour` and `3x = 60 minutes` agree
+    return 1 in ratio and max(ratio) in _CONVERSIONS
 
 
 # No equation of a school problem holds at these two points by chance; an identity holds at both.
 _UNKNOWN_PROBES: tuple[Ratio, Ratio] = ((10007, 13), (99991, 17))
-_PROBE_RATIO = reduced((99991 * 13, 17 * 10007))
+_PROBE_POWERS = frozenset(reduced(((99991 * 13) ** power, (17 * 10007) ** power)) for power in range(1, 7))
 
 
 def judge_unknowns(lhs: Sequence[Token], rhs: Sequence[Token]) -> Literal["always", "never", "sometimes"]:
@@ -277,6 +315,8 @@ def judge_unknowns(lhs: Sequence[Token], rhs: Sequence[Token]) -> Literal["alway
         P + 6 + 3 = P + 9 -> always; P + 6 + 3 = P + 8 -> never; P + 6 = 10 -> sometimes
     """
     left_names, right_names = _names(lhs), _names(rhs)
+    if any(token.name == "irrational" for token in (*lhs, *rhs)):
+        return "sometimes"  # known to 30 digits only
     values = [_values_at(probe, lhs, rhs, left_names | right_names) for probe in _UNKNOWN_PROBES]
     if values[0] is None or values[1] is None:
         return "sometimes"
@@ -286,13 +326,29 @@ def judge_unknowns(lhs: Sequence[Token], rhs: Sequence[Token]) -> Literal["alway
     if reduced(first) == reduced(second):
         if first[0] == 0:
             return "always"
-        return "never" if left_names and right_names else "sometimes"
+        return "never" if left_names and right_names and _is_reducible(lhs) else "sometimes"
     if len(left_names) != 1 or left_names != right_names:
         return "sometimes"
-    # "3 * 40A = 210A": both sides are multiples of the same unknown or unit.
-    ratios = [apply("/", after, before) for before, after in zip(values[0], values[1], strict=True)]
-    are_multiples = all(ratio is not None and reduced(ratio) == _PROBE_RATIO for ratio in ratios)
-    return "never" if are_multiples else "sometimes"
+    # "3 * 40A = 210A", "x^2 * x = 2x^3": both sides are multiples of the same power of one unknown or unit.
+    ratios = [apply("/", far, near) for near, far in zip(values[0], values[1], strict=True)]
+    before, after = (None if ratio is None else reduced(ratio) for ratio in ratios)
+    are_multiples = before is not None and before == after and before in _PROBE_POWERS
+    return "never" if are_multiples and _is_reducible(lhs) else "sometimes"
+
+
+def _is_reducible(tokens: Sequence[Token]) -> bool:
+    """Whether there is something to compute, as in `3 * 40A` or `x + 2 + 3`, but not in `5x` or `x + 2`."""
+    if any(token.kind in "(/" for token in tokens):
+        return True
+    names = [token.name for token in tokens if token.kind == "unknown"]
+    numbers = [index for index, token in enumerate(tokens) if token.kind == "number"]
+    followers = [tokens[index + 1].kind if index + 1 < len(tokens) else "" for index in numbers]
+    factors = sum(
+        kind == "*" and tokens[index + 2].kind == "number"
+        for index, kind in zip(numbers, followers, strict=True)
+    )
+    num_constants = len(numbers) - followers.count("unknown")
+    return factors > 0 or num_constants > 1 or len(names) > len(set(names))
 
 
 def _names(tokens: Sequence[Token]) -> frozenset[str]:

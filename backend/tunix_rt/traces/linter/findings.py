@@ -6,8 +6,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tunix_rt.traces.types import Frozen
 
-LINTER_VERSION = "1.0"
+LINTER_VERSION = "1.1"
 """Changes whenever the same trace could get a different score or different findings."""
+EARLIER_LINTER_VERSIONS = frozenset({"1.0"})
+"""Versions whose verdicts evidence bundles may still state; they cannot be computed again."""
 
 
 class LintCode(Frozen):

@@ -3,6 +3,7 @@
 import re
 from math import prod
 
+from tunix_rt.traces.linter.algebra import SolvedUnknowns
 from tunix_rt.traces.linter.answers import (
     ContentWords,
     KnownNumbers,
@@ -14,7 +15,6 @@ from tunix_rt.traces.linter.answers import (
     words_of,
 )
 from tunix_rt.traces.linter.claims import Claim, StepArithmetic, read_step
-from tunix_rt.traces.linter.expressions import Equation, contradicts
 from tunix_rt.traces.linter.findings import Finding, LintReport
 from tunix_rt.traces.linter.rationals import as_text, reduced
 from tunix_rt.traces.types import Trace, TraceStep
@@ -193,8 +193,7 @@ class _Lint:
         self.claims: list[Claim] = []
         self.strengths: list[float] = []
         self.keys: set[str] = set()
-        self.equations: dict[str, Equation] = {}
-        """The first equation of each unknown; later ones must agree with it."""
+        self.unknowns = SolvedUnknowns()
         self.claim_keys: set[tuple[object, ...]] = set()
         self.num_claims_keyed = 0
         self.num_chars = 0
@@ -248,11 +247,9 @@ class _Lint:
         for claim in parsed.claims:
             if claim.verdict == "wrong":
                 self.add("arithmetic-wrong", step, claim.span, _expected_text(claim, step.content))
-        for equation in parsed.equations:
-            earlier = self.equations.setdefault(equation.unknown, equation)
-            if contradicts(equation, earlier):
-                expected = f"{equation.unknown} = {as_text(earlier.root)}"
-                self.add("arithmetic-wrong", step, equation.span, expected)
+        for equation, earlier in self.unknowns.contradictions(step.content, parsed.equations):
+            expected = None if earlier.root is None else f"{equation.unknown} = {as_text(earlier.root)}"
+            self.add("arithmetic-wrong", step, equation.span, expected)
 
     def _check_substance(self, step: TraceStep, parsed: StepArithmetic, words: list[str]) -> None:
         if is_empty(step):
@@ -299,7 +296,8 @@ class _Lint:
         self._check_markup(answer)
         if len(self.parsed_steps) < len(steps):
             return
-        self.support = answer_support(answer, [step.content for step in steps], self.parsed_steps)
+        contents = [step.content for step in steps]
+        self.support = answer_support(self.trace.prompt, answer, contents, self.parsed_steps)
         if self.support in ("mismatch", "unsupported"):
             result = last_result(self.parsed_steps)
             self.add(f"answer-{self.support}", answer, expected=None if result is None else as_text(result))

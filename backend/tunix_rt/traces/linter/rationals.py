@@ -4,7 +4,7 @@
 short, so reducing once at the end is enough.
 """
 
-from math import gcd
+from math import gcd, isqrt
 
 Ratio = tuple[int, int]
 """A numerator and a positive denominator."""
@@ -76,23 +76,44 @@ def as_text(value: Ratio) -> str:
     return f"{sign}{digits[:-decimals]}.{digits[-decimals:]}"
 
 
-def agrees(exact: Ratio, stated: Ratio, decimals: int, *, is_rough: bool) -> bool:
+def agrees(exact: Ratio, stated: Ratio, decimals: int | None, *, is_rough: bool) -> bool:
     """Whether `stated`, written with that many decimals, is `exact` or an acceptable rounding of it.
 
     A result with decimals may be rounded or cut after its last digit. A whole number may be rounded only when
     the exact result has no short decimal form. Where the text marks it as approximate, either may be off
-    by less than one unit of the last digit.
+    by less than one unit of the last digit. Without a last digit (`decimals` None, as for fractions and
+    roots) it must be exact, or within 5 % where the text marks it as approximate.
 
     Example:
-        10/3 as 3.33 -> True; 2.5 as 3 -> False, and True where the text says "about"
+        10/3 as 3.33 -> True; 2.5 as 3 -> False, and True where the text says "about"; 7/12 as 8/12 -> False
     """
     (a, b), (c, d) = exact, stated
-    difference = (a * d - c * b) * int(10**decimals)
+    difference = a * d - c * b
     if difference == 0:
         return True
+    if decimals is None:
+        return is_rough and 20 * abs(difference) <= abs(a * d)
     scale = b * d
+    # Negative decimals count zeros before the decimal point: 3.3e4 is written to the thousands.
+    if decimals >= 0:
+        difference *= int(10**decimals)
+    else:
+        scale *= int(10**-decimals)
     if is_rough:
         return abs(difference) < scale
     if 2 * abs(difference) <= scale:
-        return decimals > 0 or (a * 100) % b != 0
-    return decimals > 0 and abs(difference) < scale and (difference > 0) == (a > 0)
+        return decimals != 0 or (a * 100) % b != 0
+    return decimals != 0 and abs(difference) < scale and (difference > 0) == (a > 0)
+
+
+def square_root(value: Ratio) -> Ratio | None:
+    """The square root of a number that has a rational one.
+
+    Example:
+        9/4 -> 3/2; 2 -> None
+    """
+    numerator, denominator = reduced(value)
+    if numerator < 0:
+        return None
+    roots = isqrt(numerator), isqrt(denominator)
+    return roots if (roots[0] ** 2, roots[1] ** 2) == (numerator, denominator) else None

@@ -6,9 +6,9 @@ Other words are dropped. Each token only records how many precede it (`gap`), be
 
 import re
 
+from tunix_rt.traces.linter.notation import OPAQUE, ROOT, collapsed
 from tunix_rt.traces.linter.rationals import Ratio, reduced
 from tunix_rt.traces.linter.vocabulary import (
-    ASCII_SCANNER,
     BREAK,
     COMPOUNDS,
     CONJUNCTIONS,
@@ -17,7 +17,7 @@ from tunix_rt.traces.linter.vocabulary import (
     NUMBER_WORDS,
     OPERAND_FOLLOWS,
     OPERATOR_WORDS,
-    SCANNER,
+    SUPERSCRIPTS,
     SYMBOLS,
     TOUCHES_OPERATOR,
     UNIT_FOLLOWS,
@@ -26,13 +26,15 @@ from tunix_rt.traces.linter.vocabulary import (
     Token,
     TokenKind,
     read_number,
+    scanner_for,
 )
 
 _COMMANDS = {
-    "times": "*", "cdot": "*", "ast": "*", "div": "/", "approx": "≈", "simeq": "≈", "pm": ";", "to": ";",
-    "rightarrow": ";", "Rightarrow": ";", "implies": ";", "quad": ";", "qquad": ";", "neq": ";", "ne": ";",
-    "leq": ";", "geq": ";", "le": ";", "ge": ";", "therefore": ";",
-    "because": ";", "ldots": ";", "dots": ";", "pi": "π",
+    "times": "*", "cdot": "*", "ast": "*", "div": "/", "approx": "≈", "simeq": "≈", "pm": "±", "mp": "±",
+    "to": ";", "rightarrow": ";", "Rightarrow": ";", "implies": ";", "quad": ";", "qquad": ";", "neq": ";",
+    "ne": ";",
+    "leq": ";", "geq": ";", "le": ";", "ge": ";", "lt": ";", "gt": ";", "therefore": ";",
+    "because": ";", "ldots": ";", "dots": ";", "pi": "π", "sqrt": ROOT,
 }  # fmt: skip
 _COMMAND = re.compile(r"\\(?:([A-Za-z]+)\*?|(.))", re.DOTALL)
 _WRAPPERS = frozenset(
@@ -48,8 +50,18 @@ def plain_text(text: str) -> str:
         "\frac{3}{4} \times 8" -> "(    (3)<over>4<end> *      8"
     """
     if "\\" in text:
+        text = _OTHER_NOTATION.sub(_replace_notation, text)
         text = _COMMAND.sub(_replace_command, text)
     return _brackets(text) if "{" in text else text.replace("\x02", ";")
+
+
+_OTHER_NOTATION = re.compile(r"\\sqrt\[[^\]\n]{0,8}\]|\^\s?\{?\\circ\b\}?|\\[dt]?frac(\d)(\d)(?!\d)")
+
+
+def _replace_notation(match: re.Match[str]) -> str:
+    r"""Roots of another degree, degree signs and `\frac12`."""
+    sign = OPAQUE if match[0].startswith("\\sqrt") else f"(({match[1]})\x1f{match[2]}\x1e" if match[1] else ""
+    return sign.ljust(len(match[0]))
 
 
 def _replace_command(match: re.Match[str]) -> str:
@@ -59,7 +71,7 @@ def _replace_command(match: re.Match[str]) -> str:
         return "(" + "\x02".rjust(width - 1)
     if name is not None:
         # Any other command is an unknown function.
-        return _COMMANDS.get(name, "" if name in _WRAPPERS else "√").ljust(width)
+        return _COMMANDS.get(name, "" if name in _WRAPPERS else OPAQUE).ljust(width)
     if symbol in "%{}":
         return f" {symbol}" if symbol == "%" else "  "
     return ";\n" if symbol == "\\" else "  "
@@ -92,6 +104,7 @@ PI: Ratio = (245850922, 78256779)
 _SCALES = frozenset({100, 1000, 1_000_000, 1_000_000_000})
 _LABELS = ("step ", "part ", "case ", "question ", "problem ", "#")
 _MAX_INDENT = 12
+_PRIMES = ("'", "’", "′")
 _OPERAND_ENDS = frozenset({"number", ")"})
 _SIGN_PAIRS: dict[str, tuple[TokenKind, TokenKind]] = {"\x1e": (")", ")"), "\x1f": ("/", "(")}
 _MEANINGS: dict[str, str] = {
@@ -123,10 +136,12 @@ class _Scan:
         self.text = text
         self.tokens: list[Token] = []
         self.gap = BREAK
+        self.has_notation = False
+        """Whether there are roots or function applications, which become one token each."""
 
     def run(self) -> list[Token]:
         text = self.text
-        for match in (ASCII_SCANNER if text.isascii() else SCANNER).finditer(text):
+        for match in scanner_for(text).finditer(text):
             part = match.lastgroup
             if part == "number":
                 self._number(match["number"], match.start())
@@ -140,19 +155,30 @@ class _Scan:
                 self._word(text[start:end], start, end)
             elif part == "stop":
                 self.gap = BREAK
-            elif part == "suffix":
-                digits, suffix, start = match["number"], match["suffix"], match.start()
-                if suffix[0] in "snrt" and self._previous() not in ("/", "="):
-                    self.gap += 1  # "the 2nd day"
-                elif suffix[-1].isdigit():  # a time, a ratio, a version, a decimal comma
-                    self._add("unknown", start, start + len(digits) + len(suffix), name=f"opaque-{start}")
-                else:
-                    self._number(digits, start, len(suffix), is_percent=suffix[-1] in "%t")
-            elif part == "implied":
-                self._add("implied", match.start(), match.end("implied"))
-            elif part == "power":
-                self._add("^", match.start(), match.end("power"))
-        return self.tokens
+            elif part is not None:
+                self._rare_part(part, match)
+        return collapsed(self.tokens, text) if self.has_notation else self.tokens
+
+    def _rare_part(self, part: str, match: re.Match[str]) -> None:
+        start, end = match.start(), match.end(part)
+        if part == "comparison":
+            self.gap = BREAK
+        elif part == "suffix":
+            digits, suffix = match["number"], match["suffix"]
+            if suffix[0] in "snrt" and self._previous() not in ("/", "="):
+                self.gap += 1  # "the 2nd day"
+            elif suffix[-1].isdigit():  # a time, a ratio, a version, a decimal comma
+                self._add("unknown", start, start + len(digits) + len(suffix), name=f"opaque-{start}")
+            else:
+                self._number(digits, start, len(suffix), is_percent=suffix[-1] in "%t")
+        elif part == "implied":
+            self._add("implied", start, end)
+        elif part == "power":
+            self._add("^", start, end)
+        elif part == "superscript":
+            self._superscript(start, end)
+        else:  # a subscript
+            self._add("unknown", start, end, name=self.text[start:end])
 
     def _add(self, kind: TokenKind, start: int, end: int, value: Ratio = (0, 1), name: str = "") -> None:
         self.tokens.append(Token(kind, start, end, self.gap, value, 0, False, name))
@@ -170,7 +196,8 @@ class _Scan:
             self._add("unknown", start, end, name=f"label-{start}")  # "step 1" is a name
             return
         value, decimals = read_number(digits)
-        tokens.append(Token("number", start, end, gap, value, decimals, is_percent))
+        name = "scientific" if "e" in digits and "." not in digits else ""
+        tokens.append(Token("number", start, end, gap, value, decimals, is_percent, name))
         self.gap = 0
         if len(tokens) > 1:
             previous = tokens[-2].kind
@@ -204,11 +231,19 @@ class _Scan:
         is_denominator = len(self.tokens) > 4 and self.tokens[-5].kind == "/"  # "9/12 and 2/3" are two
         if is_denominator or not whole.kind == top.kind == "number" or top.gap > 1 or bottom.is_percent:
             return
-        touching = self.text[whole.end : top.start] in (" ", " and ") and bottom.start == top.end + 1
+        between = self.text[whole.end : top.start]
+        touching = between in (" ", " and ") and bottom.start == top.end + 1
+        if whole.is_percent or (between == " and " and self._starts_claim(whole, bottom)):
+            return
         if touching and whole.value[1] == 1 and 0 < top.value[0] < bottom.value[0] and bottom.value[1] == 1:
             denominator = bottom.value[0]
             value = reduced((whole.value[0] * denominator + top.value[0], denominator))
             self.tokens[-4:] = [Token("number", whole.start, bottom.end, whole.gap, value, name="fraction")]
+
+    def _starts_claim(self, whole: Token, bottom: Token) -> bool:
+        """`6 / 3 = 2 and 3/4 = 0.75` are two claims."""
+        is_result = any(token.kind == "=" and token.end <= whole.start for token in self.tokens[-5:-4])
+        return is_result and self.text[bottom.end : bottom.end + 3].lstrip().startswith("=")
 
     def _word(self, word: str, start: int, end: int) -> None:
         meaning = _MEANINGS.get(word)
@@ -290,10 +325,15 @@ class _Scan:
         if kind == "=":
             self._add(kind, start, end)
         elif symbol in _SIGN_PAIRS:
+            self.has_notation = True
             for sign in _SIGN_PAIRS[symbol]:
                 self._add(sign, start, end)
-        elif symbol == "√":
-            self._add("unknown", start, end, name="root")
+        elif symbol in "√∛∜":
+            self.has_notation = True
+            self._add("unknown", start, end, name=ROOT if symbol == ROOT else OPAQUE)
+        elif symbol in "±∓":
+            self._add("+", start, end)
+            self._add("unknown", start, end, name="±")
         elif kind is None:
             self._vulgar_fraction(VULGAR_FRACTIONS[symbol], start, end)
         elif kind in "-+*/" and self._is_not_an_operator(kind, start, end):
@@ -301,9 +341,23 @@ class _Scan:
         elif kind == ")" and self.gap and self.tokens and self.tokens[-1].kind == "(":
             self._close_remark(end)
         elif symbol != "~":
-            if kind == "(" and self._continues_word(start):
+            if kind == "(" and (self._continues_word(start) or self.text[start - 1 : start] in _PRIMES):
                 self._add("unknown", start, start, name=f"function-{start}")
+            if kind == "(" and self._previous() == "unknown" and self.tokens[-1].end == start:
+                self.has_notation = True
             self._add(kind, start, end)
+
+    def _superscript(self, start: int, end: int) -> None:
+        """`x²` is `x^2`."""
+        digits = self.text[start:end].translate(SUPERSCRIPTS)
+        if len(digits) > MAX_NUMBER_CHARS or self._previous() not in ("number", "unknown", ")"):
+            self.gap += 1
+            return
+        value = int(digits)
+        self._add("^", start, start)
+        if value < 0:
+            self._add("-", start, start)
+        self._add("number", start, end, (abs(value), 1))
 
     def _close_remark(self, end: int) -> None:
         """`1 (Mary) + 2` is a label; `.15(number of minutes)` multiplies by an unknown."""

@@ -12,13 +12,18 @@ TokenKind = Literal["number", "unknown", "(", ")", "+", "-", "*", "/", "^", "=",
 
 SYMBOLS: dict[str, TokenKind] = {
     "+": "+", "-": "-", "−": "-", "–": "-", "*": "*", "×": "*", "✕": "*", "·": "*", "⋅": "*", "∙": "*",
-    "∗": "*", "/": "/", "÷": "/", "^": "^", "(": "(", ")": ")", "=": "=", "≈": "~", "≅": "~", "~": "~",
+    "∗": "*", "/": "/", "÷": "/", "⁄": "/", "^": "^", "(": "(", ")": ")", "=": "=", "≈": "~", "≅": "~",
+    "~": "~",
 }  # fmt: skip
 
 VULGAR_FRACTIONS: dict[str, Ratio] = {
     "½": (1, 2), "⅓": (1, 3), "⅔": (2, 3), "¼": (1, 4), "¾": (3, 4), "⅕": (1, 5), "⅖": (2, 5), "⅗": (3, 5),
     "⅘": (4, 5), "⅙": (1, 6), "⅚": (5, 6), "⅛": (1, 8), "⅜": (3, 8), "⅝": (5, 8), "⅞": (7, 8),
 }  # fmt: skip
+
+LETTER = r"[^\W\d_²³¹⁰⁴-⁹₀-₉½¼¾⅐-⅞]"
+"""Python counts superscripts and fraction signs as word characters."""
+SUPERSCRIPTS = str.maketrans("⁻⁺⁰¹²³⁴⁵⁶⁷⁸⁹", "-+0123456789")
 
 _BELOW_TWENTY = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen
     fifteen sixteen seventeen eighteen nineteen"""
@@ -94,21 +99,21 @@ def _any_of(words: Iterable[str]) -> str:
     return (f"(?:{pattern})?" if is_complete else pattern) if branches else ""
 
 
-def _scanner(letter: str) -> re.Pattern[str]:
+def _scanner(letter: str, *, is_ascii: bool, has_subscripts: bool) -> re.Pattern[str]:
     """The pattern that matches the parts of a text one after the other, each with the spaces after it.
 
     The name of the last matched group says which part it is. Most groups are empty and end their branch:
     the regex engine rejects a branch that starts with a character, not a group, by that character.
     """
     rest_of_word = rf"(?:['’&]{letter}+|-{letter}{{2,}})*+"
-    parts = (
+    parts = [
         # A number, and what is attached to it: percent, a time or ratio, decimal comma, ordinal, version.
         r"(?P<number>\d(?:\d{0,2}(?:,\d{3})+(?!\d)|\d*+)(?:\.\d+)?(?:e[+-]?\d{1,3}(?![\da-z]))?|\.\d+)"
         r"(?P<suffix>(?:\.\.\.|…)?\s?%(?!\s?\d)|\.\.\.|…|\spercent\b|:\d+(?::\d+)*|,\d[\d.,]*"
         r"|(?:st|nd|rd|th)s?\b|\.\d[\d.,]*)?",
         # A run of plain words, in one match because most of a text is that.
         rf"(?:(?!{_any_of(_WORDS_WITH_MEANING)}\b){letter}{{2,}}+{rest_of_word}\s?)++(?P<plain_words>)",
-        r"[-+*/^()=≈≅~×✕·⋅∙∗÷−–√½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞\x1e\x1f](?!(?<=\*)\*)(?P<symbol>)",
+        r"[-+*/⁄^()=≈≅~×✕·⋅∙∗÷−–±∓√∛∜½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞\x1e\x1f](?!(?<=\*)\*)(?P<symbol>)",
         r"[.,;:!?\n|\[\]{}\"“”…—→⇒>](?P<stop>)",
         # An implied equality: "is" and the like, right before a number.
         rf"{_any_of(_IMPLYING | {'total of'})}\b"
@@ -118,18 +123,37 @@ def _scanner(letter: str) -> re.Pattern[str]:
         r"(?<=[\d)])\*\*(?=[\d(])(?P<power>)",
         # Markdown and tags are skipped.
         r"\*\*+|</?\w[^<>]{0,40}>",
-    )
+        r"<(?P<comparison>)",
+    ]
+    if not is_ascii:
+        parts.insert(0, r"[⁻⁺]?[⁰¹²³⁴-⁹]+(?P<superscript>)")
+    if has_subscripts:
+        # `x_1`, `a_(n+1)`, `x₁`: a letter and its index are one name.
+        index = r"_(?:[a-z\d]+|\([^()]{1,20}\))|[₀-₉]+"
+        parts.insert(0, rf"(?<!{letter}){letter}(?:{index})(?P<subscript>)")
     return re.compile(f"(?:{'|'.join(parts)}) *+")
 
 
-SCANNER = _scanner(r"[^\W\d_]")
-ASCII_SCANNER = _scanner("[a-z]")
-"""Matches the same parts of a lower-case ASCII text, faster."""
+_SCANNERS = {
+    (is_ascii, has_subscripts): _scanner(
+        "[a-z]" if is_ascii else LETTER, is_ascii=is_ascii, has_subscripts=has_subscripts
+    )
+    for is_ascii in (True, False)
+    for has_subscripts in (True, False)
+}
+_SUBSCRIPT = re.compile("[_₀-₉]")
+
+
+def scanner_for(text: str) -> re.Pattern[str]:
+    """The pattern for the parts of a lower-case text; the one for ASCII without indexes is the fastest."""
+    return _SCANNERS[text.isascii(), _SUBSCRIPT.search(text) is not None]
+
+
 OPERAND_FOLLOWS = re.compile(r"\s*[$€£¢(]*\s*(?:[\d(½⅓⅔¼¾]|\.\d|the \d)")
 WORD_OPERAND_FOLLOWS = re.compile(
     rf"\s(?:by |by the |the )?(?:[$€£¢(]*[\d.(½⅓⅔¼¾]|(?:{'|'.join(NUMBER_WORDS)})\b)"
 )
-UNIT_FOLLOWS = re.compile(r"[^\W\d_]|\s[^\W\d_]{2}")
+UNIT_FOLLOWS = re.compile(rf"{LETTER}|\s{LETTER}{{2}}")
 TOUCHES_OPERATOR = re.compile(r"[-+*/^=(].|.?[ai][-+*/^=)]")
 
 BREAK = 99
@@ -149,7 +173,8 @@ class Token(NamedTuple):
     decimals: int = 0
     is_percent: bool = False
     name: str = ""
-    """The name of an unknown, or the spelling of a number: `word`, `fraction`, `scaled`, `pi`."""
+    """The name of an unknown, or the spelling of a number: `word`, `fraction`, `scaled`, `pi`, `scientific`,
+    `root`."""
 
 
 @lru_cache(maxsize=4096)  # texts repeat the same small numbers
@@ -157,14 +182,14 @@ def read_number(digits: str) -> tuple[Ratio, int]:
     """The value of a number as written, and how many decimals it was written with.
 
     Example:
-        "1,250.50" -> (2501, 2), 2
+        "1,250.50" -> (2501, 2), 2; "3.3e4" -> (33000, 1), -3
     """
     if digits.isdigit():
         return (int(digits), 1), 0
     mantissa, _, exponent = digits.replace(",", "").partition("e")
     whole, _, decimals = mantissa.partition(".")
     value: Ratio = (int(whole + decimals), 10 ** len(decimals))
-    if exponent:
-        shift = int(exponent)
-        value = (value[0] * 10**shift, value[1]) if shift >= 0 else (value[0], value[1] * 10**-shift)
-    return reduced(value), len(decimals)
+    shift = int(exponent or "0")
+    if shift:
+        value = (value[0] * 10**shift, value[1]) if shift > 0 else (value[0], value[1] * 10**-shift)
+    return reduced(value), len(decimals) - shift
