@@ -31,7 +31,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tunix_rt.api.web import is_web_path
 from tunix_rt.base.errors import StorageError
-from tunix_rt.base.http.errors import error_response, error_responses, response_to
+from tunix_rt.base.http.errors import error_response, error_responses, response_to, secured
 from tunix_rt.base.records import Record
 from tunix_rt.base.settings import Settings
 from tunix_rt.system.store import TokenRepository
@@ -109,13 +109,6 @@ _CROSS_SITE = frozenset({"cross-site", "same-site"})
 """Values of Sec-Fetch-Site for requests from another site or another port of this one."""
 _NUM_REMEMBERED = 16
 """Cached names: nearly every request has the same one."""
-_HEADERS = {
-    b"x-content-type-options": b"nosniff",
-    b"x-frame-options": b"DENY",
-    b"referrer-policy": b"no-referrer",
-    b"cross-origin-resource-policy": b"same-origin",
-}
-"""Headers that make browsers keep responses from other sites."""
 
 
 @dataclass(frozen=True)
@@ -164,8 +157,7 @@ class OwnHostOnly:
 
         async def send_marked(message: Message) -> None:
             if message["type"] == "http.response.start":
-                others = (header for header in message.get("headers", ()) if header[0] not in _HEADERS)
-                message["headers"] = [*others, *_HEADERS.items()]
+                message["headers"] = secured(message.get("headers", ()))
             await send(message)
 
         refusal = self._refusal(scope["method"], Headers(scope=scope))

@@ -11,9 +11,10 @@ from tunix_rt.base.assets import (
     shipped_recipe_names,
     shipped_recipe_path,
 )
-from tunix_rt.base.errors import DoesNotFitError, NotFoundError, did_you_mean
+from tunix_rt.base.errors import DoesNotFitError, InvalidInputError, NotFoundError, did_you_mean
 from tunix_rt.base.files.atomic import write_json_atomically
 from tunix_rt.base.home import Home
+from tunix_rt.base.records import unstorable_reason
 from tunix_rt.base.settings import Settings
 from tunix_rt.datasets.evalsets import named_evalset
 from tunix_rt.datasets.files import dataset_keys
@@ -90,18 +91,25 @@ def requested_recipe(
         NotFoundError: No recipe has this name.
         InvalidInputError: The recipe is invalid, or names a path.
     """
+    _require_storable(request.model_dump())
     flags = {} if request.dataset is None else {"data.dataset": Flag(request.dataset, "--dataset")}
     requested = _resolved(settings, request, flags)
     if request.num_smoke_steps is not None:
         smoke = smoke_flags(requested.resolved.recipe, request.num_smoke_steps, reason="--smoke-steps")
         requested = _resolved(settings, request, flags | smoke)
     resolved = requested.resolved
+    _require_storable(resolved.to_json())  # an override in YAML may hide an escaped character
     if not allows_paths:
         trusted = _stored_section(settings, request)
         require_client_section(settings, resolved.recipe.model, trusted=trusted)
     elif not is_stored:
         resolved = with_absolute_paths(resolved)  # a worker runs in another directory
     return RequestedRecipe(requested.name, with_registered_model(settings, resolved))
+
+
+def _require_storable(value: object) -> None:
+    if (reason := unstorable_reason(value)) is not None:
+        raise InvalidInputError(f"The request {reason}.", next_step="Correct the recipe, overrides or names.")
 
 
 def _resolved(settings: Settings, request: RunRequest, flags: dict[str, Flag]) -> RequestedRecipe:
