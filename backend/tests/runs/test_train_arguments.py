@@ -1,6 +1,9 @@
 """Arguments of `tunix-rt train` and `plan`: the recipe and the time limit."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -74,6 +77,13 @@ def test_submitted_recipe_never_names_a_relative_directory(
 ) -> None:
     command = ["train", str(recipe_of_owner_model), "--dataset", "dev-reasoning-v2", "--engine", "jax"]
     as_worker = [*command, "--output", str(tmp_path / "run"), "--device", "cpu", "--recipe-name", "client"]
-    result = CliRunner().invoke(app, as_worker)
-    assert isinstance(result.exception, InvalidInputError)
-    assert "owner/model is not in the local cache" in result.exception.detail
+    # Another process: this one must not load JAX, because other tests fork.
+    result = subprocess.run(
+        [sys.executable, "-m", "tunix_rt.cli", *as_worker],
+        env=os.environ | {"HF_HUB_OFFLINE": "1", "HF_HUB_CACHE": str(tmp_path / "hub")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 2
+    assert "owner/model is not in the local cache" in result.stderr
