@@ -1,7 +1,9 @@
 """Tokens, scopes, allowed hosts and origins of every route, and the throttling of invalid tokens."""
 
+import asyncio
 import re
 import shutil
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -9,19 +11,20 @@ from pathlib import Path
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from httpx2 import Response
+from httpx2 import ASGITransport, AsyncClient, Response
+from starlette.applications import Starlette
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.websockets import WebSocketDisconnect
 from support.apps import make_app
 from support.http import body, error_of
 
-from tunix_rt.api.access import KNOWN_FOR_S, MAX_FAILURES, OPEN_PATHS, Access, access_to
+from tunix_rt.api.access import KNOWN_FOR_S, MAX_FAILURES, OPEN_PATHS, Access, TokenCheck, access_to
 from tunix_rt.api.app import ROUTERS
 from tunix_rt.base.home import Home, open_home
 from tunix_rt.base.settings import Settings
 from tunix_rt.system.access import create_token
 from tunix_rt.system.store import TokenRepository
-from tunix_rt.system.types import SCOPES, Scope, allows, needed_scope
+from tunix_rt.system.types import SCOPES, ApiToken, Scope, allows, needed_scope
 
 BASE_URL = "http://127.0.0.1:8000"
 
@@ -214,20 +217,76 @@ def test_setting_requires_tokens_on_loopback(sqlite_store: Home) -> None:
     error_of(make_client(sqlite_store, access).get("/api/traces"), 401)
 
 
-def test_only_invalid_tokens_are_throttled(sqlite_store: Home, tokens: dict[Scope, str]) -> None:
-    valid, http = bearer(tokens["read"]), make_client(sqlite_store, Access())
-    assert http.get("/api/traces", headers=valid).status_code == 200
+def guess(http: TestClient, number: int, **headers: str) -> Response:
+    return http.get("/api/traces", headers=bearer(f"trt_{number:08}_guess") | headers)
 
-    def guess(number: int) -> Response:
-        return http.get("/api/traces", headers=bearer(f"trt_00000000_{number}"))
 
-    assert {guess(number).status_code for number in range(MAX_FAILURES)} == {401}
-    refused = guess(MAX_FAILURES)
+def test_valid_tokens_are_never_throttled(sqlite_store: Home, tokens: dict[Scope, str]) -> None:
+    http = make_client(sqlite_store, Access())
+    assert {guess(http, number).status_code for number in range(MAX_FAILURES)} == {401}
+    refused = guess(http, MAX_FAILURES)
     assert error_of(refused, 429)["code"] == "too-many-failures"
     assert 0 < int(refused.headers["retry-after"]) <= 60
-    # The token was verified recently: a faulty script at the same address does not lock its owner out.
-    assert http.get("/api/traces", headers=valid).status_code == 200
+    # None of them was seen by this server before; one is created only now.
+    _, newest = create_token(TokenRepository(sqlite_store.database), "newest", "read")
+    for token in (*tokens.values(), newest):
+        assert http.get("/api/traces", headers=bearer(token)).status_code == 200
     assert http.get("/api/traces").status_code == 401
+
+
+@pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded"])
+def test_claimed_addresses_do_not_evade_the_limit(sqlite_store: Home, header: str) -> None:
+    app = make_app(sqlite_store, Access())
+    for number in range(MAX_FAILURES + 1):  # uvicorn takes the address from the header
+        http = TestClient(app, base_url=BASE_URL, client=(f"192.0.2.{number}", 1))
+        status = guess(http, number, **{header: f"192.0.2.{number}"}).status_code
+    assert status == 429
+
+
+def test_guesses_for_one_token_are_limited_everywhere(sqlite_store: Home, tokens: dict[Scope, str]) -> None:
+    app, prefix = make_app(sqlite_store, Access()), tokens["read"][: len("trt_3f9c2a11")]
+    for number in range(MAX_FAILURES + 1):
+        http = TestClient(app, base_url=BASE_URL, client=(f"192.0.2.{number}", 1))
+        status = http.get("/api/traces", headers=bearer(f"{prefix}_{number}")).status_code
+    assert status == 429
+    assert http.get("/api/traces", headers=bearer(tokens["read"])).status_code == 200
+
+
+class SlowTokens(TokenRepository):
+    """Counts the lookups that run at the same time."""
+
+    num_running = most_running = num_lookups = 0
+
+    def find(self, token_hash: str) -> ApiToken | None:
+        self.num_running += 1
+        self.num_lookups += 1
+        self.most_running = max(self.most_running, self.num_running)
+        time.sleep(0.01)
+        self.num_running -= 1
+        return super().find(token_hash)
+
+
+def test_limited_checks_occupy_few_threads(sqlite_store: Home, tokens: dict[Scope, str]) -> None:
+    repository = SlowTokens(sqlite_store.database)
+    check = TokenCheck(Starlette(), repository, Access())
+
+    async def status_of(token: str, number: int) -> int:
+        transport = ASGITransport(app=check, client=("192.0.2.1", number))
+        async with AsyncClient(transport=transport, base_url=BASE_URL) as http:
+            return (await http.get("/none", headers=bearer(token))).status_code
+
+    async def statuses() -> tuple[set[int], set[int]]:
+        for number in range(MAX_FAILURES):
+            await status_of(f"trt_{number:08}_guess", number)
+        repository.most_running = 0
+        wrong = [status_of(f"trt_{number:08}_other", number) for number in range(40)]
+        valid = [status_of(token, number) for number, token in enumerate(tokens.values())]
+        done = await asyncio.gather(*wrong, *valid)
+        return set(done[:40]), set(done[40:])
+
+    assert asyncio.run(statuses()) == ({429}, {404})
+    assert repository.most_running <= 2
+    assert repository.num_lookups == MAX_FAILURES + 40 + len(tokens)
 
 
 def test_missing_database_answers_503(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
-"""Addresses that send too many invalid tokens must wait, and tracking them takes bounded memory."""
+"""Sources of too many invalid tokens are limited, and tracking them takes bounded memory."""
 
-from tunix_rt.api.access import MAX_ADDRESSES, MAX_FAILURES, WINDOW_S, AuthFailures
+from tunix_rt.api.access import MAX_FAILURES, MAX_SOURCES, WINDOW_S, AuthFailures, failure_sources
 
 
 class Clock:
@@ -37,15 +37,28 @@ def test_other_addresses_do_not_wait() -> None:
     assert failures.wait_s("192.0.2.2") == 0
 
 
+def test_any_limited_source_waits() -> None:
+    failures = add_failures(AuthFailures(), "a")
+    assert failures.wait_s("b", "a") > 0
+    assert failures.wait_s("b", "c") == failures.wait_s() == 0
+
+
 def test_ipv6_network_counts_as_one_address() -> None:
-    failures = add_failures(AuthFailures(), "2001:db8::1")
-    assert failures.wait_s("2001:db8::ffff") > 0
-    assert failures.wait_s("2001:db8:0:1::1") == 0
+    def sources(address: str) -> tuple[str, ...]:
+        return failure_sources(address, "trt_3f9c2a11_secret", is_forwarded=False)
+
+    assert sources("2001:db8::1") == sources("2001:db8::ffff")
+    assert sources("2001:db8::1") != sources("2001:db8:0:1::1")
 
 
-def test_number_of_tracked_addresses_is_bounded() -> None:
+def test_sources_hold_no_secret() -> None:
+    sources = failure_sources("192.0.2.1", "trt_3f9c2a11_secret", is_forwarded=True)
+    assert sources == ("address 192.0.2.1", "prefix trt_3f9c2a11", "forwarded")
+
+
+def test_number_of_tracked_sources_is_bounded() -> None:
     failures = add_failures(AuthFailures(), "first")
-    for number in range(MAX_ADDRESSES):
+    for number in range(MAX_SOURCES):
         failures.add(f"client-{number}")
     assert failures.wait_s("first") == 0
-    assert len(failures) == MAX_ADDRESSES
+    assert len(failures) == MAX_SOURCES

@@ -9,7 +9,7 @@ from threading import Thread
 import pytest
 
 from tunix_rt.base.errors import InvalidInputError, NotFoundError, StorageError, TunixRTError
-from tunix_rt.base.hub import download_files, is_hub_id
+from tunix_rt.base.hub import absolute_if_directory, download_files, is_hub_id, is_revision, local_directory
 
 REFUSALS = {
     "/api/models/google/gated": (403, "GatedRepo"),
@@ -88,3 +88,31 @@ def test_owner_and_name_form_hub_id(text: str) -> None:
 )
 def test_path_is_not_hub_id(text: str) -> None:
     assert not is_hub_id(text)
+
+
+@pytest.mark.parametrize("text", ["main", "v1.0", "refs/pr/3", "3f9c2a1", "feature/a_b+c@d", "_x"])
+def test_branch_tag_and_commit_are_revisions(text: str) -> None:
+    assert is_revision(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "/dev/zero", "../main", "a/../b", "a//b", "a/", "./a", "a/.b", "~/a", "-a", "a b", "a\n", "a\x00",
+     "\ud800", "a..b", "x" * 201],
+)  # fmt: skip
+def test_path_is_not_a_revision(text: str) -> None:
+    assert not is_revision(text)
+    with pytest.raises(InvalidInputError, match="not the name of a branch, a tag or a commit"):
+        download_files("google/known", ("config.json",), revision=text, online=False)
+
+
+def test_hub_id_is_not_a_local_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "owner" / "name").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    assert local_directory("owner/name") is None
+    assert local_directory("./owner/name") == Path("owner/name")
+    assert local_directory("owner") == Path("owner")
+    assert absolute_if_directory("owner/name") == str(tmp_path / "owner" / "name")
+    for name in ("owner/other", "", "a\x00", "\ud800", "x" * 5_000):
+        assert local_directory(name) is None
+        assert absolute_if_directory(name) == name

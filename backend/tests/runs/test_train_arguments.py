@@ -1,5 +1,9 @@
 """Arguments of `tunix-rt train` and `plan`: the recipe and the time limit."""
 
+import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -55,3 +59,40 @@ def test_missing_deadline_never_stops() -> None:
     stop = StopRequest()
     stop.check_deadline()
     assert not stop.is_made
+
+
+@pytest.fixture
+def recipe_of_owner_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A recipe with the model `owner/model`, which the working directory contains too, unusable."""
+    (tmp_path / "owner" / "model").mkdir(parents=True)
+    (tmp_path / "owner" / "model" / "config.json").write_text("{}")
+    recipe = tmp_path / "recipe.yaml"
+    values = {"model": {"name": "owner/model"}, "training": {"num_steps": 1, "batch_size": 1}}
+    recipe.write_text(json.dumps(values))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    return recipe
+
+
+def test_command_line_accepts_a_relative_directory(recipe_of_owner_model: Path) -> None:
+    result = CliRunner().invoke(app, ["plan", str(recipe_of_owner_model), "--on", "t4"])
+    assert isinstance(result.exception, InvalidInputError)
+    assert "not in the local cache" not in result.exception.detail
+
+
+def test_submitted_recipe_never_names_a_relative_directory(
+    recipe_of_owner_model: Path, tmp_path: Path
+) -> None:
+    command = ["train", str(recipe_of_owner_model), "--dataset", "dev-reasoning-v2", "--engine", "jax"]
+    as_worker = [*command, "--output", str(tmp_path / "run"), "--device", "cpu", "--recipe-name", "client"]
+    # Another process: this one must not load JAX, because other tests fork.
+    result = subprocess.run(
+        [sys.executable, "-m", "tunix_rt.cli", *as_worker],
+        env=os.environ | {"HF_HUB_OFFLINE": "1", "HF_HUB_CACHE": str(tmp_path / "hub")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 2
+    assert "owner/model is not in the local cache" in result.stderr

@@ -31,7 +31,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tunix_rt.api.web import is_web_path
 from tunix_rt.base.errors import StorageError
-from tunix_rt.base.http.errors import error_response, error_responses, response_to
+from tunix_rt.base.http.errors import error_response, error_responses, response_to, secured
 from tunix_rt.base.records import Record
 from tunix_rt.base.settings import Settings
 from tunix_rt.system.store import TokenRepository
@@ -40,35 +40,54 @@ from tunix_rt.system.types import Scope as TokenScope
 
 MAX_FAILURES = 10
 WINDOW_S = 60.0
-MAX_ADDRESSES = 10_000
-"""Bounds the memory that an attacker with many addresses can fill."""
+MAX_SOURCES = 10_000
+"""Bounds the memory that an attacker with many addresses or token prefixes can fill."""
 _IPV6_NETWORK_BITS = 64
 """A provider gives each customer such a network, so it counts as one address."""
+_PREFIX_CHARS = len(TOKEN_PREFIX) + 8
+"""A token's public part: `trt_3f9c2a11`."""
 
 
 class AuthFailures:
-    """Counts wrong tokens by address."""
+    """Counts wrong tokens by source: an address, the proxy, or the prefix of a token."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         # Since when, and how many.
-        self._by_address: OrderedDict[str, tuple[float, int]] = OrderedDict()
+        self._by_source: OrderedDict[str, tuple[float, int]] = OrderedDict()
 
-    def wait_s(self, address: str) -> int:
-        """Seconds until this address may try again; 0 if now."""
-        since_s, count = self._by_address.get(_group(address), (0.0, 0))
+    def wait_s(self, *sources: str) -> int:
+        """Seconds until none of the sources is limited; 0 if none is now."""
+        return max(map(self._wait_of, sources), default=0)
+
+    def add(self, *sources: str) -> None:
+        """Count a wrong token."""
+        now_s = self._clock()
+        for source in sources:
+            since_s, count = self._by_source.pop(source, (now_s, 0))
+            self._by_source[source] = (since_s, count + 1) if now_s - since_s < WINDOW_S else (now_s, 1)
+        while len(self._by_source) > MAX_SOURCES:
+            self._by_source.popitem(last=False)
+
+    def _wait_of(self, source: str) -> int:
+        since_s, count = self._by_source.get(source, (0.0, 0))
         return max(math.ceil(since_s + WINDOW_S - self._clock()), 0) if count >= MAX_FAILURES else 0
 
-    def add(self, address: str) -> None:
-        """Count a wrong token."""
-        key, now_s = _group(address), self._clock()
-        since_s, count = self._by_address.pop(key, (now_s, 0))
-        self._by_address[key] = (since_s, count + 1) if now_s - since_s < WINDOW_S else (now_s, 1)
-        if len(self._by_address) > MAX_ADDRESSES:
-            self._by_address.popitem(last=False)
-
     def __len__(self) -> int:
-        return len(self._by_address)
+        return len(self._by_source)
+
+
+def failure_sources(address: str, token: str, *, is_forwarded: bool) -> tuple[str, ...]:
+    """What a wrong token is counted by.
+
+    The address of a forwarded request is what its sender claims, so all forwarded requests also count as one
+    source.
+
+    Example:
+        "192.0.2.1", "trt_3f9c2a11_Jx…" -> ("address 192.0.2.1", "prefix trt_3f9c2a11")
+    """
+    forwarded = ("forwarded",) if is_forwarded else ()
+    return (f"address {_group(address)}", f"prefix {token[:_PREFIX_CHARS]}", *forwarded)
 
 
 def _parsed(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
@@ -90,13 +109,6 @@ _CROSS_SITE = frozenset({"cross-site", "same-site"})
 """Values of Sec-Fetch-Site for requests from another site or another port of this one."""
 _NUM_REMEMBERED = 16
 """Cached names: nearly every request has the same one."""
-_HEADERS = {
-    b"x-content-type-options": b"nosniff",
-    b"x-frame-options": b"DENY",
-    b"referrer-policy": b"no-referrer",
-    b"cross-origin-resource-policy": b"same-origin",
-}
-"""Headers that make browsers keep responses from other sites."""
 
 
 @dataclass(frozen=True)
@@ -145,8 +157,7 @@ class OwnHostOnly:
 
         async def send_marked(message: Message) -> None:
             if message["type"] == "http.response.start":
-                others = (header for header in message.get("headers", ()) if header[0] not in _HEADERS)
-                message["headers"] = [*others, *_HEADERS.items()]
+                message["headers"] = secured(message.get("headers", ()))
             await send(message)
 
         refusal = self._refusal(scope["method"], Headers(scope=scope))
@@ -205,6 +216,8 @@ KNOWN_FOR_S = 5.0
 """How long a valid token is cached; a revoked one works at most this long."""
 _MAX_KNOWN = 1_000
 _FORWARDED = ("forwarded", "x-forwarded-for")
+_MAX_LIMITED_CHECKS = 2
+"""Concurrent database lookups for limited sources: the other threads serve everybody else."""
 _SIGNED_IN_AS = "signed_in_as"
 
 
@@ -215,13 +228,18 @@ def signed_in_as(scope: Scope) -> ApiToken | None:
 
 
 class TokenCheck:
-    """Checks the token of a request: 401, 403, or 429 after too many invalid ones."""
+    """Checks the token of a request: 401, 403, or 429 for an invalid one after too many of them.
+
+    A limited source has its tokens checked like any other, so that nobody can lock out a valid one; only few
+    of these checks run at a time.
+    """
 
     def __init__(self, app: ASGIApp, tokens: TokenRepository, access: Access) -> None:
         self._app = app
         self._access = access
         self._known = _KnownTokens(tokens)
         self._failures = AuthFailures()
+        self._limited_checks = anyio.CapacityLimiter(_MAX_LIMITED_CHECKS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Check the token, then forward the request."""
@@ -247,20 +265,24 @@ class TokenCheck:
 
     async def _refusal_of(self, shown: str, scope: Scope) -> JSONResponse | None:
         address = scope["client"][0] if scope.get("client") else ""
-        hashed = token_hash(shown)
-        token = self._known.recent(hashed)
-        if token is None and (wait_s := self._failures.wait_s(address)):
-            detail = "Too many invalid access tokens from this address."
-            next_step = f"Wait {wait_s} s, then use a valid token."
-            return _refused(429, detail, next_step, "too-many-failures", {"retry-after": str(wait_s)})
-        if token is None:
-            token = await anyio.to_thread.run_sync(self._known.query, hashed)
+        is_forwarded = any(name in Headers(scope=scope) for name in _FORWARDED)
+        sources = failure_sources(address, shown, is_forwarded=is_forwarded)
+        token = await self._find(token_hash(shown), is_limited=self._failures.wait_s(*sources) > 0)
         if token is None or not token.is_valid(datetime.now(UTC)):
-            self._failures.add(address)
-            return _unauthorized("The access token is not valid.")
+            # Read before the failure is counted: the failure that reaches the limit still gets 401.
+            wait_s = self._failures.wait_s(*sources)
+            self._failures.add(*sources)
+            return _too_many(wait_s) if wait_s else _unauthorized("The access token is not valid.")
         scope.setdefault("state", {})[_SIGNED_IN_AS] = token
         needed = needed_scope(scope["method"], scope["path"])
         return None if allows(token.scope, needed) else _forbidden(token, needed)
+
+    async def _find(self, hashed: str, *, is_limited: bool) -> ApiToken | None:
+        if (token := self._known.recent(hashed)) is not None:
+            return token
+        # A token that was valid before does not wait behind the guesses of others.
+        limiter = self._limited_checks if is_limited and hashed not in self._known else None
+        return await anyio.to_thread.run_sync(self._known.query, hashed, limiter=limiter)
 
 
 class _KnownTokens:
@@ -269,6 +291,9 @@ class _KnownTokens:
     def __init__(self, tokens: TokenRepository) -> None:
         self._tokens = tokens
         self._known: OrderedDict[str, tuple[float, ApiToken]] = OrderedDict()
+
+    def __contains__(self, hashed: str) -> bool:
+        return hashed in self._known
 
     def recent(self, hashed: str) -> ApiToken | None:
         known_at_s, token = self._known.get(hashed, (0.0, None))
@@ -296,6 +321,12 @@ def _unauthorized(detail: str) -> JSONResponse:
     next_step = "Send 'Authorization: Bearer TOKEN'; on the server: tunix-rt tokens create NAME --scope read"
     challenge = 'Bearer realm="tunix-rt"'
     return _refused(401, detail, next_step, "unauthorized", {"www-authenticate": challenge})
+
+
+def _too_many(wait_s: int) -> JSONResponse:
+    detail = "The access token is not valid, and too many invalid ones came from here or for this token."
+    next_step = f"Send a valid token, which is accepted at once; wait {wait_s} s before trying others."
+    return _refused(429, detail, next_step, "too-many-failures", {"retry-after": str(wait_s)})
 
 
 def _forbidden(token: ApiToken, needed: str) -> JSONResponse:

@@ -15,7 +15,7 @@ from tunix_rt.api import metrics
 from tunix_rt.api.access import Access, OwnHostOnly, TokenCheck, access_to
 from tunix_rt.api.limits import BodyLimit
 from tunix_rt.api.metrics import Measurements, RequestLog
-from tunix_rt.api.web import BUILT, WebApp
+from tunix_rt.api.web import BUILT, WebApp, docs_page
 from tunix_rt.base.home import Home, open_home
 from tunix_rt.base.http.errors import install_error_handlers
 from tunix_rt.base.settings import Settings
@@ -87,8 +87,9 @@ def create_app(home: Home, access: Access | None = None) -> FastAPI:
         await to_thread.run_sync(app.state.demo.close)
         home.close()
 
-    # /docs loads nothing from other servers.
+    # Mounts the files of /docs, so that the page loads nothing from other servers.
     app = FastAPIOffline(
+        docs_url=None,
         redoc_url=None,
         title="Tunix RT",
         version=__version__,
@@ -111,6 +112,7 @@ def create_app(home: Home, access: Access | None = None) -> FastAPI:
     app.add_middleware(OpenAIErrors)
     app.add_middleware(RequestLog, measurements=app.state.measurements)
     install_error_handlers(app)
+    app.add_api_route("/docs", partial(docs_page, "/openapi.json"), include_in_schema=False)
     for router in ROUTERS:
         app.include_router(router)
     app.router.default = WebApp(app.router.default, home.settings.web_dir or BUILT)

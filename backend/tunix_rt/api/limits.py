@@ -7,8 +7,8 @@ import anyio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from tunix_rt.base.errors import TooLargeError
-from tunix_rt.base.http.errors import error_response
+from tunix_rt.base.errors import InvalidInputError, TooLargeError
+from tunix_rt.base.http.errors import error_response, secured
 
 LINGER_BYTES = 64 * 1024 * 1024
 LINGER_S = 5.0
@@ -107,6 +107,14 @@ class BoundedHttp(HttpToolsProtocol):
         super().data_received(data)
         if self._num_unread > MAX_HEAD_BYTES and not self.transport.is_closing():
             self.send_400_response("The head of the request is too long.")
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse a request that cannot be parsed, in the shape of every error."""
+        refusal = error_response(400, msg, "Send a valid HTTP/1.1 request.", InvalidInputError.code)
+        headers = secured([*refusal.raw_headers, (b"connection", b"close")])
+        lines = [b"HTTP/1.1 400 Bad Request", *(b"%b: %b" % header for header in headers), b"", b""]
+        self.transport.write(b"\r\n".join(lines) + bytes(refusal.body))
+        self.transport.close()
 
     def on_headers_complete(self) -> None:
         """A head is complete."""

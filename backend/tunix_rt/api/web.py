@@ -3,8 +3,11 @@
 The files contain no data, so they need no token; the API requests of the page do.
 """
 
+import base64
+import hashlib
 from pathlib import Path
 
+from fastapi.openapi.docs import get_swagger_ui_html
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
@@ -22,12 +25,31 @@ _CONTENT_SECURITY_POLICY = (
     "default-src 'self'; img-src 'self' data:; object-src 'none'; "
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
+_DOCS_FILES = "/static-offline-docs"
 _NOT_BUILT = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Tunix RT: the web app is not built</title></head>
 <body><main><h1>The web app is not built</h1>
 <p>In the source tree, run <code>make web</code>, then reload this page. Wheels include the app.</p>
 <p>The API is available: <a href="/docs">API documentation</a>.</p></main></body></html>
 """
+
+
+def docs_page(openapi_url: str) -> HTMLResponse:
+    """The API documentation, which runs its own scripts only and loads nothing from other servers."""
+    page = get_swagger_ui_html(
+        openapi_url=openapi_url,
+        title="Tunix RT: the API",
+        swagger_js_url=f"{_DOCS_FILES}/swagger-ui-bundle.js",
+        swagger_css_url=f"{_DOCS_FILES}/swagger-ui.css",
+        swagger_favicon_url=f"{_DOCS_FILES}/favicon.png",
+    )
+    script = bytes(page.body).rpartition(b"<script>")[2].partition(b"</script>")[0]
+    digest = base64.b64encode(hashlib.sha256(script).digest()).decode()
+    # Swagger UI writes styles into its elements.
+    page.headers["content-security-policy"] = (
+        f"{_CONTENT_SECURITY_POLICY}; script-src 'self' 'sha256-{digest}'; style-src 'self' 'unsafe-inline'"
+    )
+    return page
 
 
 def is_web_path(path: str) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from tunix_rt.base.db.engine import Database, open_engine
+from tunix_rt.base.db.engine import Database, open_engine, sqlite_file
 from tunix_rt.base.db.migrate import ensure_schema
 from tunix_rt.base.files.atomic import storage_errors
 from tunix_rt.base.settings import Settings, load_settings
@@ -29,7 +29,11 @@ def open_home(settings: Settings) -> Home:
         StorageError: The home directory is not writable, or the database does not answer.
     """
     with storage_errors("creating the home directory"):
-        settings.home_dir.mkdir(parents=True, exist_ok=True)
+        # Others on this machine must not read it. An existing directory keeps the mode that its owner chose.
+        settings.home_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = sqlite_file(settings.resolved_database_url)
+        if path is not None and path.parent.is_dir() and not path.exists():
+            path.touch(mode=0o600)  # its journals get the same mode
     database = open_engine(settings.resolved_database_url)
     ensure_schema(database)
     return Home(settings, database)

@@ -22,12 +22,41 @@ TOKENIZER_FILES = (
 CONFIG_FILES = ("config.json", "generation_config.json")
 WEIGHT_FILES = ("model*.safetensors", "model.safetensors.index.json")
 
-_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
+# A component starts with a letter, a digit or an underscore: neither an absolute path nor "..".
+_REVISION = re.compile(r"\w[\w.+@-]*(/\w[\w.+@-]*)*", re.ASCII)
+_MAX_REVISION_CHARS = 200
 
 
 def is_hub_id(text: str) -> bool:
     """Whether `text` has the form `owner/name`."""
     return _HUB_ID.fullmatch(text) is not None and ".." not in text and len(text) <= 96
+
+
+def is_revision(text: str) -> bool:
+    """Whether `text` has the form of a branch, a tag or a commit.
+
+    Example:
+        "main", "refs/pr/3", "3f9c2a1" -> True; "/dev/zero", "../main", "a//b" -> False
+    """
+    return _REVISION.fullmatch(text) is not None and ".." not in text and len(text) <= _MAX_REVISION_CHARS
+
+
+def local_directory(name: str) -> Path | None:
+    """The directory of a model or tokenizer whose name is its path; None if it is none.
+
+    `owner/name` is always a hub id, whatever the working directory contains; `./owner/name` is a path.
+    """
+    # os.path, not Path: Path raises for a name that is too long to be a path.
+    return Path(name) if name and not is_hub_id(name) and os.path.isdir(name) else None
+
+
+def absolute_if_directory(name: str) -> str:
+    """The absolute path of a directory; any other name unchanged. For the command line only.
+
+    There, `owner/name` is a directory if the working directory contains it.
+    """
+    return os.path.abspath(name) if name and os.path.isdir(name) else name
 
 
 def download_files(
@@ -39,9 +68,13 @@ def download_files(
 
     Raises:
         NotFoundError: The repository or the revision does not exist.
-        InvalidInputError: The repository is gated, or the hub cannot be reached.
+        InvalidInputError: The revision is malformed, the repository is gated, or the hub cannot be reached.
         StorageError: The disk is full.
     """
+    # The hub client makes them parts of paths and opens the result.
+    require_revision(revision)
+    if not is_hub_id(hub_id):
+        raise InvalidInputError(f"{hub_id!r} is not a hub id.", next_step="Write it as owner/name.")
     # Imported here because it is slow to import and only downloads need it.
     from huggingface_hub import snapshot_download
 
@@ -56,6 +89,19 @@ def download_files(
         )
     except (HTTPError, HFValidationError, OSError) as error:
         raise _explained(hub_id, revision, error) from error
+
+
+def require_revision(revision: str | None) -> None:
+    """Refuse a revision that cannot be one.
+
+    Raises:
+        InvalidInputError: It does not have the form of a branch, a tag or a commit.
+    """
+    if revision is not None and not is_revision(revision):
+        raise InvalidInputError(
+            f"model.revision {revision!r} is not the name of a branch, a tag or a commit.",
+            next_step="Correct it, or leave it out to take the default branch.",
+        )
 
 
 def _explained(hub_id: str, revision: str | None, error: Exception) -> TunixRTError:
@@ -88,7 +134,14 @@ def _explained(hub_id: str, revision: str | None, error: Exception) -> TunixRTEr
     )
 
 
-_HANDLE = re.compile(r"(?P<model>[\w.-]+/[\w.-]+)/(?P<framework>[\w.-]+)/[\w.-]+(/(?P<version>\d+))?")
+_HANDLE = re.compile(
+    r"(?P<model>[\w.-]+/[\w.-]+)/(?P<framework>[\w.-]+)/[\w.-]+(/(?P<version>\d+))?", re.ASCII
+)
+
+
+def is_kaggle_handle(text: str) -> bool:
+    """Whether `text` has the form `owner/model/framework/variation`, with or without a version."""
+    return _HANDLE.fullmatch(text) is not None and ".." not in text
 
 
 def download_kaggle_model(handle: str, *, online: bool = True) -> Path:
@@ -103,7 +156,7 @@ def download_kaggle_model(handle: str, *, online: bool = True) -> Path:
         MissingExtraError: The files are not cached and kagglehub is not installed.
     """
     match = _HANDLE.fullmatch(handle)
-    if match is None or ".." in handle:
+    if match is None or not is_kaggle_handle(handle):
         raise InvalidInputError(
             f"{handle!r} is not a Kaggle handle.",
             next_step="Write kaggle:owner/model/transformers/variation, and /version to pin it.",

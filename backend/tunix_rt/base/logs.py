@@ -58,6 +58,19 @@ def secret_values(environ: Mapping[str, str]) -> list[str]:
     return sorted((value for value in found if len(value) >= _MIN_SECRET_CHARS), key=len, reverse=True)
 
 
+CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters, characters that reorder a line or end it, and lone surrogates."""
+
+
+def visible(text: str) -> str:
+    r"""The text in one line, with everything that could control a terminal or forge a line as an escape.
+
+    Example:
+        "a", a newline, "b" -> "a\u000ab" with a real backslash
+    """
+    return CONTROLS.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
+
+
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 """Id of the current request."""
 
@@ -101,7 +114,8 @@ class JsonLines(_Redacting):
         # Before encoding: secrets are not recognised once JSON has escaped them.
         for name, value in line.items():
             line[name] = self._redacted(value) if isinstance(value, str) else value
-        return json.dumps(line, ensure_ascii=False, default=str)
+        # JSON escapes only the first 32; these escapes are JSON too.
+        return visible(json.dumps(line, ensure_ascii=False, default=str))
 
 
 class TextLines(_Redacting):
@@ -109,11 +123,14 @@ class TextLines(_Redacting):
 
     def format(self, record: logging.LogRecord) -> str:
         """The redacted line."""
-        line = f"{_time(record)} {record.levelname.lower()} {record.name}: {record.getMessage()}"
+        message = visible(record.getMessage())
+        line = f"{_time(record)} {record.levelname.lower()} {record.name}: {message}"
         if (request := request_id.get()) is not None:
             line += f" [{request}]"
         if record.exc_info:
-            line += "\n" + self.formatException(record.exc_info)
+            # Indented: no line of an exception's text looks like a record.
+            trace = self.formatException(record.exc_info).splitlines()
+            line += "".join(f"\n  {visible(part)}" for part in trace)
         return self._redacted(line)
 
 

@@ -50,6 +50,29 @@ def _storable_text(text: str) -> str:
     return text
 
 
+def unstorable_reason(value: object) -> str | None:
+    """Why a JSON value cannot be stored in every database and file; None if it can.
+
+    Example:
+        {"name": ["a NUL"]} -> "contains a NUL character; remove it"; 1.5 -> None
+    """
+    remaining = [value]
+    while remaining:
+        item = remaining.pop()
+        if isinstance(item, Mapping):
+            remaining += [*item, *item.values()]
+        elif isinstance(item, list | tuple):
+            remaining += item
+        elif isinstance(item, float) and not math.isfinite(item):
+            return "contains a number that is not finite; JSON has none"
+        elif isinstance(item, str):
+            try:
+                _storable_text(item)
+            except ValueError as error:
+                return str(error)
+    return None
+
+
 StorableText = Annotated[str, AfterValidator(_storable_text)]
 Text = Annotated[str, Field(min_length=1, pattern=TEXT_PATTERN)]
 

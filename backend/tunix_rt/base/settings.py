@@ -65,6 +65,8 @@ class Settings(BaseModel):
     """Host names that the server accepts, separated by commas; loopback names are always accepted."""
     require_token: bool = False
     """Require an access token on loopback too, e.g. behind a reverse proxy."""
+    model_dirs: tuple[Path, ...] = ()
+    """Directories of models, separated by commas: clients may name the models in them by their paths."""
     web_dir: Path | None = None
     """Directory of the built web app. Default: the one in the package, which `make web` builds."""
     log_format: Literal["text", "json"] = "text"
@@ -142,6 +144,21 @@ class Settings(BaseModel):
         if not isinstance(value, str):
             return value
         return tuple(name.strip().lower() for name in value.split(",") if name.strip())
+
+    @field_validator("model_dirs", mode="before")
+    @classmethod
+    def _split_paths(cls, value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+
+    @field_validator("model_dirs")
+    @classmethod
+    def _are_absolute(cls, paths: tuple[Path, ...]) -> tuple[Path, ...]:
+        located = tuple(path.expanduser() for path in paths)
+        if not all(path.is_absolute() for path in located):
+            raise ValueError("write absolute paths")
+        return located
 
     @property
     def home_dir(self) -> Path:

@@ -16,6 +16,7 @@ from tunix_rt.base.terminal.output import note, print_error, say
 from tunix_rt.datasets.evalsets import open_evalset
 from tunix_rt.engines.commands import EngineOption
 from tunix_rt.engines.types import DeviceName, DeviceRequest, EngineName
+from tunix_rt.engines.weights.sources import with_absolute_paths
 from tunix_rt.evaluation.commands import (
     build_decoding,
     evaluate_and_print,
@@ -97,7 +98,9 @@ def training_command(engine: EngineName) -> Callable[..., None]:
         recipe_path = _recipe_path(config, smoke_config, smoke_steps)
         flags = _flags(dataset, data, save_every_steps)
         request = TrainRequest(
-            resolved=resolve(recipe_path, [], flags, smoke_steps, smoke_reason="--smoke_steps"),
+            resolved=with_absolute_paths(
+                resolve(recipe_path, [], flags, smoke_steps, smoke_reason="--smoke_steps")
+            ),
             recipe_path=recipe_path,
             data_file=data,
             engine=engine,

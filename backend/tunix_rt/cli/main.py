@@ -21,7 +21,7 @@ from tunix_rt import __version__
 from tunix_rt.base.errors import StorageError, TunixRTError, error_fields
 from tunix_rt.base.files.atomic import FULL_DISK_ERRORS, write_json_atomically
 from tunix_rt.base.logs import redacted
-from tunix_rt.base.terminal.output import note, print_error, say, silence
+from tunix_rt.base.terminal.output import note, print_error, printable, say, silence
 
 SUMMARIES = {
     "traces": "Collect and check reasoning traces.",
@@ -305,7 +305,7 @@ def _root(
 
 def _print_bug(kind: type[BaseException], error: BaseException, where: TracebackType | None) -> None:
     # Like Python's own hook, but redacted: messages of libraries may quote secrets.
-    sys.stderr.write(redacted("".join(traceback.format_exception(kind, error, where))))
+    sys.stderr.write(printable(redacted("".join(traceback.format_exception(kind, error, where)))))
 
 
 def _write_error_file(error: TunixRTError) -> None:

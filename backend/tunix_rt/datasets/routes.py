@@ -29,7 +29,7 @@ from tunix_rt.datasets.types import (
     DatasetSpec,
 )
 from tunix_rt.datasets.xray.inspect import ModelChoice, XrayOptions, xray_dataset
-from tunix_rt.datasets.xray.report import LossOn, XrayReport, xray_html
+from tunix_rt.datasets.xray.report import LossOn, XrayReport, page_policy, xray_html
 from tunix_rt.traces.importer import ImportOptions
 from tunix_rt.traces.types import DEFAULT_MARKUP, MarkupStyle
 
@@ -231,4 +231,6 @@ def get_xray(report: Report) -> XrayReport:
 @xray_router.get("/{dataset_key}/xray.html", response_class=Response, responses=text_answer("text/html"))
 def get_xray_page(dataset_key: str, report: Report) -> HTMLResponse:
     """The same as a self-contained page."""
-    return HTMLResponse(xray_html(report, title=dataset_key))
+    # Sandboxed: whatever runs there cannot send requests with the session of the user.
+    policy = f"{page_policy()}; frame-ancestors 'none'; sandbox allow-scripts"
+    return HTMLResponse(xray_html(report, title=dataset_key), headers={"content-security-policy": policy})

@@ -12,6 +12,7 @@ from tunix_rt.engines.planning.targets import TARGET_NAMES, find_target
 from tunix_rt.engines.planning.views import compiling_line, print_estimate, print_plan
 from tunix_rt.engines.select import RequestedEngine
 from tunix_rt.engines.types import EngineName
+from tunix_rt.engines.weights.sources import with_absolute_paths
 from tunix_rt.recipes.load import Flag, load_recipe
 
 EngineOption = Annotated[
@@ -44,7 +45,7 @@ def plan(
 ) -> None:
     """Check whether a recipe fits a target, before anything is downloaded. Exit 1 when it does not."""
     flags = {} if dataset is None else {"data.dataset": Flag(dataset, "--dataset")}
-    resolved = load_recipe(recipe_file(recipe), sets=sets or [], flags=flags)
+    resolved = with_absolute_paths(load_recipe(recipe_file(recipe), sets=sets or [], flags=flags))
     options = PlanOptions(
         engine=engine,
         is_fast=fast,

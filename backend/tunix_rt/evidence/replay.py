@@ -17,6 +17,7 @@ from tunix_rt.engines.training.records import Progress, View
 from tunix_rt.engines.training.run_dir import RunDir
 from tunix_rt.engines.training.types import MetricsLine, RunManifest
 from tunix_rt.engines.types import DeviceName, DeviceRequest
+from tunix_rt.engines.weights.sources import with_absolute_paths
 from tunix_rt.evidence.check_run import read_dataset
 from tunix_rt.evidence.files import Bundle, copy_out
 from tunix_rt.evidence.reader import Contents
@@ -98,7 +99,8 @@ class Replay:
             "eval.max_batches": None,
             "eval.early_stop_patience": None,
         }
-        recipe = load_recipe(path, flags={key: Flag(value, "--replay") for key, value in changes.items()})
+        flags = {key: Flag(value, "--replay") for key, value in changes.items()}
+        recipe = with_absolute_paths(load_recipe(path, flags=flags))
         environment = contents.environment()
         run_dir = RunDir(folder / "replay")
         job = TrainingJob(

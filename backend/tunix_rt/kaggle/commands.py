@@ -13,6 +13,7 @@ from tunix_rt.base.terminal.output import counted, err, print_json, print_table,
 from tunix_rt.engines.planning.service import PlanProgress
 from tunix_rt.engines.planning.targets import LOCAL
 from tunix_rt.engines.planning.views import compiling_line, duration
+from tunix_rt.engines.weights.sources import with_absolute_paths
 from tunix_rt.kaggle.kernels import pull_kernel, push_kernel
 from tunix_rt.kaggle.notebook import NotebookRequest, WrittenNotebook, write_notebook
 from tunix_rt.kaggle.preflight import CheckName, PreflightRequest, run_preflight
@@ -129,7 +130,7 @@ def preflight(
     Exit 4: other devices than planned; 5: the recipe does not fit; 1: it takes more sessions.
     """
     path = recipe_file(recipe)
-    resolved = resolve(path, sets or [], {}, smoke_steps, smoke_reason="--smoke-steps")
+    resolved = with_absolute_paths(resolve(path, sets or [], {}, smoke_steps, smoke_reason="--smoke-steps"))
     request = PreflightRequest(
         recipe_name=path.stem,
         recipe=resolved.recipe,

@@ -16,6 +16,7 @@ from tunix_rt.engines.planning.fixes import advice_of
 from tunix_rt.engines.planning.service import PlanOptions, PlanProgress, plan_recipe
 from tunix_rt.engines.planning.targets import LOCAL, find_target
 from tunix_rt.engines.planning.types import Plan
+from tunix_rt.engines.weights.sources import with_absolute_paths
 from tunix_rt.kaggle.session import INPUT, WORKING, SessionPlan, machine_of, plan_session
 from tunix_rt.recipes.load import load_recipe
 from tunix_rt.recipes.types import Recipe
@@ -191,7 +192,7 @@ def write_notebook(
         raise InvalidInputError(
             "A session must be longer than 0 hours.", next_step="Pass --hours 9, or less."
         )
-    recipe = load_recipe(recipe_path, sets=list(request.sets)).recipe
+    recipe = with_absolute_paths(load_recipe(recipe_path, sets=list(request.sets))).recipe
     dataset = _dataset_there(recipe, request)
     options = PlanOptions(is_fast=is_fast, session_seconds=request.hours * 3600)
     plan = plan_recipe(settings, recipe, find_target(request.target), options, progress)

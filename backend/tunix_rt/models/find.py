@@ -8,7 +8,7 @@ from typing import Literal
 from tunix_rt.base.assets import shipped_model_names
 from tunix_rt.base.errors import ConflictError, DataError, InvalidInputError, NotFoundError, did_you_mean
 from tunix_rt.base.home import Home, open_home
-from tunix_rt.base.hub import is_hub_id
+from tunix_rt.base.hub import absolute_if_directory, is_hub_id
 from tunix_rt.base.settings import RUN_RECIPE_FILE, Settings
 from tunix_rt.engines.training.run_dir import RunDir, find_run_dir, read_manifest
 from tunix_rt.engines.weights.sources import (
@@ -31,7 +31,7 @@ from tunix_rt.models.types import (
     parse_reference,
 )
 from tunix_rt.recipes.load import ResolvedRecipe, load_recipe
-from tunix_rt.recipes.types import ModelSection, Override
+from tunix_rt.recipes.types import ModelSection, Override, Recipe
 from tunix_rt.tokenization.chat_template import ChatTemplate, choose_template
 from tunix_rt.tokenization.tokenizer import load_tokenizer
 from tunix_rt.traces.types import DEFAULT_MARKUP, MarkupStyle
@@ -137,7 +137,8 @@ def find_model(
             f"The built-in model {name} has no trained weights.",
             next_step="Add --weights random to evaluate it with the weights that training starts from.",
         )
-    section = ModelSection(name=name, revision=revision, weights=weights)
+    located = absolute_if_directory(name) if origin == "directory" else name
+    section = ModelSection(name=located, revision=revision, weights=weights)
     shown = path.resolve().name if origin == "directory" else name
     return ModelToEvaluate(section, _record(shown, origin, section, seed), seed=seed)
 
@@ -177,7 +178,9 @@ def _from_run(run_dir: RunDir) -> ModelToEvaluate:
         return found
     return replace(
         found,
-        section=recipe.model.model_copy(update={"tokenizer": str(run_dir.model)}),
+        section=recipe.model.model_copy(
+            update={"name": _base_of_run(run_dir, recipe), "tokenizer": str(run_dir.model)}
+        ),
         model=model.model_copy(update={"is_adapter": True}),
         adapter=run_dir.model,
         seed=recipe.training.seed,
@@ -185,11 +188,20 @@ def _from_run(run_dir: RunDir) -> ModelToEvaluate:
     )
 
 
+def _base_of_run(run_dir: RunDir, recipe: Recipe) -> str:
+    """The model that an adapter was trained on; of older runs, a directory may be a relative path."""
+    name, is_random = recipe.model.name, recipe.model.weights == "random"
+    # The adapter of a model from the hub has its commit.
+    is_from_hub = is_random or adapter_base(run_dir.model).revision is not None
+    return name if is_from_hub else absolute_if_directory(name)
+
+
 def _from_adapter(directory: Path, *, weights: Weights, seed: int) -> ModelToEvaluate:
     base = adapter_base(directory)
-    is_on_hub = is_hub_id(base.name) and not Path(base.name).is_dir()
+    base_name = absolute_if_directory(base.name)
+    is_on_hub = is_hub_id(base_name)
     section = ModelSection(
-        name=base.name,
+        name=base_name,
         revision=base.revision if is_on_hub else None,
         weights=weights,
         tokenizer=_own_tokenizer(directory),
@@ -266,6 +278,8 @@ def _from_version(home: Home, version: ModelVersion) -> ModelToEvaluate:
             next_step="Register it again: the run or the adapter_config.json names its base model.",
         )
     base_name = base.name
+    if base.revision is None and base.weights == "pretrained":  # not from the hub, unless registered by hand
+        base_name = absolute_if_directory(base_name)
     if lineage.parent is not None:
         base_name = str(directory_of(home.settings, resolve(home, lineage.parent)))
     section = ModelSection(

@@ -23,7 +23,7 @@ AxisSize = Annotated[int, Field(ge=1)] | Literal["auto"]
 VALIDATION = "validation"
 """The default validation split."""
 
-Positive = Annotated[int, Field(ge=1)]
+Positive = Annotated[int, Field(ge=1, le=2**31 - 1)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 
 

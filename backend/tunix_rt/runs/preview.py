@@ -19,6 +19,7 @@ from tunix_rt.engines.planning.service import PlanOptions
 from tunix_rt.engines.planning.targets import CPU, LOCAL, TARGETS, find_target
 from tunix_rt.engines.select import this_machine
 from tunix_rt.engines.types import Platform
+from tunix_rt.models.client_names import require_client_model
 from tunix_rt.recipes.keys import leaf_keys
 from tunix_rt.recipes.load import load_recipe, resolve_recipe
 from tunix_rt.runs.submit import named_recipe_path, preview_of, requested_recipe, require_data
@@ -222,7 +223,9 @@ def sft_recipe(settings: Settings, request: SftManifest) -> SftRecipe:
 
     Raises:
         NotFoundError: There is no such dataset.
+        InvalidInputError: The model is not one that a client may name.
     """
+    require_client_model(settings, request.model_id, key="model_id")
     get_dataset(settings.datasets_dir, request.dataset_key)
     is_built_in = request.model_id in shipped_model_names()
     values: dict[str, Any] = {

@@ -4,19 +4,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from tunix_rt.base.assets import (
     shipped_dataset_names,
-    shipped_model_names,
     shipped_recipe_names,
     shipped_recipe_path,
-    shipped_tokenizer_names,
 )
 from tunix_rt.base.errors import DoesNotFitError, InvalidInputError, NotFoundError, did_you_mean
 from tunix_rt.base.files.atomic import write_json_atomically
 from tunix_rt.base.home import Home
-from tunix_rt.base.hub import is_hub_id
+from tunix_rt.base.records import unstorable_reason
 from tunix_rt.base.settings import Settings
 from tunix_rt.datasets.evalsets import named_evalset
 from tunix_rt.datasets.files import dataset_keys
@@ -25,10 +23,11 @@ from tunix_rt.engines.planning.service import PlanOptions, PlanProgress, plan_re
 from tunix_rt.engines.planning.targets import CPU, LOCAL, Target, find_target
 from tunix_rt.engines.select import choose_engine, this_machine
 from tunix_rt.engines.training.data import dataset_rows, new_run_dir, smoke_flags
-from tunix_rt.engines.weights.sources import KAGGLE_PREFIX
+from tunix_rt.engines.weights.sources import with_absolute_paths
+from tunix_rt.models.client_names import require_client_section
 from tunix_rt.models.find import with_registered_model
 from tunix_rt.recipes.load import Flag, ResolvedRecipe, load_recipe, read_values, resolve_recipe
-from tunix_rt.recipes.types import Recipe
+from tunix_rt.recipes.types import ModelSection, Recipe
 from tunix_rt.runs.files import JobDir
 from tunix_rt.runs.store.repository import RunRepository
 from tunix_rt.runs.types import NewRun, RunDetail, RunPreview, RunRequest
@@ -77,33 +76,40 @@ def recipe_paths(settings: Settings) -> dict[str, Path]:
     return {name: shipped_recipe_path(name) for name in shipped_recipe_names()} | own
 
 
-def requested_recipe(settings: Settings, request: RunRequest, *, allows_paths: bool) -> RequestedRecipe:
+def requested_recipe(
+    settings: Settings, request: RunRequest, *, allows_paths: bool, is_stored: bool = False
+) -> RequestedRecipe:
     """Resolve the recipe of a request with its overrides.
 
     Args:
         settings: Where the recipes of the home are.
         request: The request.
         allows_paths: Whether the model may be a directory on this machine.
+        is_stored: Whether the request was checked when it was stored: its directories are absolute.
 
     Raises:
         NotFoundError: No recipe has this name.
         InvalidInputError: The recipe is invalid, or names a path.
     """
+    _require_storable(request.model_dump())
     flags = {} if request.dataset is None else {"data.dataset": Flag(request.dataset, "--dataset")}
     requested = _resolved(settings, request, flags)
     if request.num_smoke_steps is not None:
         smoke = smoke_flags(requested.resolved.recipe, request.num_smoke_steps, reason="--smoke-steps")
         requested = _resolved(settings, request, flags | smoke)
+    resolved = requested.resolved
+    _require_storable(resolved.to_json())  # an override in YAML may hide an escaped character
     if not allows_paths:
-        _refuse_paths(settings, request, requested.resolved.recipe)
-    resolved = with_registered_model(settings, requested.resolved)
-    section = resolved.recipe.model
-    if allows_paths and section.name not in shipped_model_names() and Path(section.name).is_dir():
-        # Absolute: a worker runs in another directory.
-        model = section.model_copy(update={"name": str(Path(section.name).absolute())})
-        recipe = resolved.recipe.model_copy(update={"model": model})
-        resolved = resolved.model_copy(update={"recipe": recipe})
-    return RequestedRecipe(requested.name, resolved)
+        trusted = _stored_section(settings, request)
+        require_client_section(settings, resolved.recipe.model, trusted=trusted)
+    elif not is_stored:
+        resolved = with_absolute_paths(resolved)  # a worker runs in another directory
+    return RequestedRecipe(requested.name, with_registered_model(settings, resolved))
+
+
+def _require_storable(value: object) -> None:
+    if (reason := unstorable_reason(value)) is not None:
+        raise InvalidInputError(f"The request {reason}.", next_step="Correct the recipe, overrides or names.")
 
 
 def _resolved(settings: Settings, request: RunRequest, flags: dict[str, Flag]) -> RequestedRecipe:
@@ -123,35 +129,27 @@ def named_recipe_path(settings: Settings, recipe: str) -> Path:
     return paths[name]
 
 
-def _refuse_paths(settings: Settings, request: RunRequest, recipe: Recipe) -> None:
-    # The model and the tokenizer of a recipe file on the server may be paths.
-    section = None
-    if isinstance(request.recipe, str):
-        section = read_values(named_recipe_path(settings, request.recipe)).get("model")
-    trusted = section.values() if isinstance(section, dict) else ()
-    for key, name, built_in in (
-        ("model.name", recipe.model.name, shipped_model_names()),
-        ("model.tokenizer", recipe.model.tokenizer, shipped_tokenizer_names()),
-    ):
-        if name is None or name in trusted or name in built_in or is_hub_id(name):
-            continue
-        is_registered = ("@" in name or ":" in name) and "/" not in name
-        if is_registered or (name.startswith(KAGGLE_PREFIX) and ".." not in name):
-            continue
-        raise InvalidInputError(
-            f"{key} {name!r} is not built in, not a hub id and not a registered model.",
-            next_step=f"{did_you_mean(name, built_in)} A directory can be trained from with tunix-rt train "
-            "or, on the server itself, tunix-rt runs submit.",
-        )
+def _stored_section(settings: Settings, request: RunRequest) -> ModelSection | None:
+    """The model section of a recipe that is stored on the server: it may name paths."""
+    if not isinstance(request.recipe, str):
+        return None
+    section = read_values(named_recipe_path(settings, request.recipe)).get("model")
+    try:
+        return ModelSection.model_validate(section)
+    except ValidationError:  # an override completes it
+        return None
 
 
-def prepare(settings: Settings, request: RunRequest, *, allows_paths: bool = False) -> RunPreview:
+def prepare(
+    settings: Settings, request: RunRequest, *, allows_paths: bool = False, is_stored: bool = False
+) -> RunPreview:
     """Resolve, check and plan a request; nothing is queued.
 
     Args:
         settings: Where recipes, datasets and eval sets are.
         request: The request.
         allows_paths: Whether the model may be a directory on this machine: never for a client's request.
+        is_stored: Whether the request was checked when it was stored: its directories are absolute.
 
     Raises:
         NotFoundError: The recipe, the dataset, a split of it or the eval set does not exist.
@@ -159,7 +157,7 @@ def prepare(settings: Settings, request: RunRequest, *, allows_paths: bool = Fal
         MissingExtraError: The engine that must run it is not installed.
         DoesNotFitError: The plan says that it does not fit, and the request is not forced.
     """
-    requested = requested_recipe(settings, request, allows_paths=allows_paths)
+    requested = requested_recipe(settings, request, allows_paths=allows_paths, is_stored=is_stored)
     require_data(settings, requested.resolved.recipe, request.eval_set)
     preview = preview_of(settings, requested, request, PlanOptions(is_fast=True))
     if preview.plan is not None and not preview.plan.fits and not request.is_forced:
@@ -232,6 +230,7 @@ def submit(
     sweep_id: str | None = None,
     run_id: str | None = None,
     allows_paths: bool = False,
+    is_stored: bool = False,
 ) -> RunDetail:
     """Check and plan a request, and put it into the queue.
 
@@ -241,12 +240,13 @@ def submit(
         sweep_id: Of the sweep, if the run is a trial.
         run_id: A fixed id, for a caller that must find the run again. Default: a new one.
         allows_paths: Whether the model may be a directory on this machine: never for a client's request.
+        is_stored: Whether the request was checked when it was stored: its directories are absolute.
 
     Raises:
         ConflictError: There is a run with this id.
         TunixRTError: It cannot run: see `prepare`.
     """
-    preview = prepare(home.settings, request, allows_paths=allows_paths)
+    preview = prepare(home.settings, request, allows_paths=allows_paths, is_stored=is_stored)
     if run_id is None:
         name = (request.name or preview.recipe_name)[:MAX_NAME_CHARS]
         run_id = new_run_dir(home.settings, Path(name), None).run_id

@@ -333,7 +333,7 @@ def _submit(home: Home, scheduler: TrialScheduler, trial: Trial) -> None:
     )
     try:
         # Model paths were checked when the sweep was created.
-        submit(home, request, sweep_id=sweep.sweep_id, run_id=trial.run_id, allows_paths=True)
+        submit(home, request, sweep_id=sweep.sweep_id, run_id=trial.run_id, allows_paths=True, is_stored=True)
     except StorageError:
         raise
     except TunixRTError as error:

@@ -154,8 +154,13 @@ def create(home: Home, spec: SweepSpec, *, allows_paths: bool = False) -> SweepD
     values = base.to_json()
     _require_metric(spec, base.recipe)
     for key, value in probes(spec):
-        request = RunRequest(recipe=values, overrides=(as_override(key, value),))
-        probed = requested_recipe(home.settings, request, allows_paths=allows_paths).resolved
+        change = as_override(key, value)
+        if key.partition(".")[0] == "model":
+            request = asked.model_copy(update={"overrides": (*spec.overrides, change)})
+            probed = requested_recipe(home.settings, request, allows_paths=allows_paths).resolved
+        else:  # the model is that of the resolved recipe, which may be the directory of a registered one
+            request = RunRequest(recipe=values, overrides=(change,))
+            probed = requested_recipe(home.settings, request, allows_paths=True, is_stored=True).resolved
         _require_metric(spec, probed.recipe)
     now = datetime.now(UTC)
     sweep_id = f"{now:%Y%m%d-%H%M%S}-{spec.name}-{secrets.token_hex(2)}"

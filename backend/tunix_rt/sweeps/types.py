@@ -168,7 +168,7 @@ class SweepSpec(Record):
 
     name: Annotated[str, Field(pattern=NAME_PATTERN)]
     """Lowercase letters, digits and dashes, at most 40; part of the ids of the sweep and its runs."""
-    recipe: str | dict[str, JsonValue]
+    recipe: Annotated[str, Field(min_length=1)] | Annotated[dict[str, JsonValue], Field(min_length=1)]
     """Name of a recipe, or an inline recipe."""
     dataset: str | None = None
     """Key of the dataset. Default: the one in the recipe."""

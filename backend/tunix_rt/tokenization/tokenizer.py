@@ -14,7 +14,7 @@ from tokenizers import Tokenizer as FastTokenizer
 
 from tunix_rt.base.assets import shipped_tokenizer_dir, shipped_tokenizer_names
 from tunix_rt.base.errors import InvalidInputError, NotFoundError
-from tunix_rt.base.hub import TOKENIZER_FILES, download_files, is_hub_id
+from tunix_rt.base.hub import TOKENIZER_FILES, download_files, is_hub_id, local_directory
 
 NAMED_TOKENS = ("bos_token", "eos_token", "pad_token", "unk_token")
 
@@ -92,8 +92,8 @@ def load_tokenizer(source: str, *, allow_directories: bool = True, online: bool 
     """
     if source in shipped_tokenizer_names():
         return load_tokenizer_directory(shipped_tokenizer_dir(source), name=source)
-    if source and allow_directories and Path(source).is_dir():
-        return load_tokenizer_directory(Path(source), name=Path(source).resolve().name)
+    if allow_directories and (directory := local_directory(source)) is not None:
+        return load_tokenizer_directory(directory, name=directory.resolve().name)
     if is_hub_id(source):
         return load_tokenizer_directory(download_files(source, TOKENIZER_FILES, online=online), name=source)
     raise NotFoundError(

@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, make_url
@@ -148,6 +149,22 @@ def database_errors() -> Iterator[None]:
         if any(sign in str(error.orig) for sign in _DAMAGED):
             raise damaged(str(error.orig)) from error
         raise
+
+
+def sqlite_file(url: str) -> Path | None:
+    """The file of an SQLite database; None for another database, or one in memory.
+
+    Raises:
+        InvalidInputError: The URL cannot be read.
+    """
+    try:
+        parsed = make_url(url)
+        backend = parsed.get_backend_name()
+    except (ArgumentError, NoSuchModuleError) as error:
+        raise _unusable_url(str(error)) from error
+    name = parsed.database
+    is_file = backend == "sqlite" and name and not name.startswith((":", "file:"))
+    return Path(name) if is_file and name else None
 
 
 def damaged(reason: str) -> StorageError:

@@ -1,5 +1,6 @@
 """One error shape for the whole API, and the handlers that produce it."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -44,6 +45,25 @@ STATUS_OF: dict[type[TunixRTError], int] = {
     TunixRTError: 500,
 }
 
+SECURITY_HEADERS = {
+    b"x-content-type-options": b"nosniff",
+    b"x-frame-options": b"DENY",
+    b"referrer-policy": b"no-referrer",
+    b"cross-origin-resource-policy": b"same-origin",
+}
+"""Headers of every response: they make browsers keep it from other sites."""
+CONTENT_SECURITY_POLICY = b"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+"""The policy of every response without its own: it is data, and nothing in it may run or load."""
+
+
+def secured(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """The headers of a response with the security headers."""
+    others = [header for header in headers if header[0] not in SECURITY_HEADERS]
+    has_policy = any(name == b"content-security-policy" for name, _ in others)
+    policy = [] if has_policy else [(b"content-security-policy", CONTENT_SECURITY_POLICY)]
+    return [*others, *policy, *SECURITY_HEADERS.items()]
+
+
 MAX_PROBLEMS_SHOWN = 5
 REQUEST_ID = "request_id"
 """Where the state of a request keeps its id."""
@@ -73,8 +93,13 @@ def install_error_handlers(app: FastAPI) -> None:
 
 
 def error_response(status: int, detail: str, next_step: str, code: str) -> JSONResponse:
-    """A response with an error body."""
-    return JSONResponse(ErrorBody(detail=detail, next_step=next_step, code=code).model_dump(), status)
+    """A response with an error body. Text that UTF-8 cannot encode, quoted from a request, is replaced."""
+    body = ErrorBody(detail=_encodable(detail), next_step=_encodable(next_step), code=code)
+    return JSONResponse(body.model_dump(), status)
+
+
+def _encodable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 async def _ours(_request: Request, error: Exception) -> JSONResponse:
@@ -104,8 +129,7 @@ async def _validation(_request: Request, error: Exception) -> JSONResponse:
         for problem in error.errors()
     ]
     detail = explain_problems(problems, max_problems=MAX_PROBLEMS_SHOWN)
-    encodable = detail.encode("utf-8", "replace").decode("utf-8")
-    return error_response(422, encodable, "Correct the request; /docs describes it.", InvalidInputError.code)
+    return error_response(422, detail, "Correct the request; /docs describes it.", InvalidInputError.code)
 
 
 async def _http(request: Request, error: Exception) -> JSONResponse:
@@ -143,7 +167,8 @@ async def _bug(request: Request, _error: Exception) -> JSONResponse:
         "This is a bug: please report it with the server's log.",
         "internal",
     )
-    # This response bypasses the middleware that adds the header.
+    # This response bypasses the middleware that adds these headers.
+    response.raw_headers = secured(response.raw_headers)
     if request_id := getattr(request.state, REQUEST_ID, None):
         response.headers["x-request-id"] = request_id
     return response

@@ -3,15 +3,16 @@
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any, Literal, TextIO, cast
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markup import escape
+from rich.segment import Segment
 
 from tunix_rt.base.errors import TunixRTError, error_fields
-from tunix_rt.base.logs import redacted
+from tunix_rt.base.logs import CONTROLS, redacted, visible
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -19,12 +20,12 @@ if TYPE_CHECKING:
 
 
 def printable(text: str) -> str:
-    """Replace characters that could control a terminal.
+    """Replace characters that could control a terminal or reorder a line; newlines and tabs stay.
 
     Example:
         a bell or an escape sequence's first character -> �
     """
-    return "".join(char if char.isprintable() or char in "\n\t" else "�" for char in text)
+    return CONTROLS.sub(lambda match: match.group() if match.group() in "\n\t" else "�", text)
 
 
 class StandardError:
@@ -81,6 +82,11 @@ class _Console(Console):
         """Whether it is a terminal; ignores FORCE_COLOR, with which notebooks keep every frame of a bar."""
         return self.file.isatty()
 
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """The segments of anything that is printed, none of which can control the terminal."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=printable(segment.text))
+
     def on_broken_pipe(self) -> None:
         """Leave it to the command line, which exits cleanly; rich would exit with 1."""
         raise  # the BrokenPipeError that rich is handling
@@ -95,7 +101,7 @@ err = _Console(file=cast(IO[str], StandardError()), soft_wrap=True)
 def print_json(value: "BaseModel | Any") -> None:
     """One JSON value on one line of standard output."""
     plain = value.model_dump(mode="json") if hasattr(value, "model_dump") else value
-    sys.stdout.write(json.dumps(plain, ensure_ascii=False, allow_nan=False) + "\n")
+    sys.stdout.write(visible(json.dumps(plain, ensure_ascii=False, allow_nan=False)) + "\n")
 
 
 def print_table(
@@ -112,7 +118,7 @@ def print_table(
         # An id that wraps onto two lines cannot be copied.
         table.add_column(column, overflow="fold", no_wrap=column == "id")
     for row in rows:
-        table.add_row(*(escape("–" if value is None else str(value)) for value in row))
+        table.add_row(*(escape("–" if value is None else visible(str(value))) for value in row))
     console = out if out.is_terminal else _Console(width=_WIDER_THAN_ANY_TABLE, soft_wrap=True)
     console.print(table)
 
@@ -140,7 +146,8 @@ def print_error(error: TunixRTError, *, as_json: bool) -> None:
     """Print the error and its next step to standard error; as JSON in the shape that the API uses."""
     detail = redacted(error.detail)
     if as_json:
-        err.file.write(json.dumps(error_fields(error) | {"detail": detail}, ensure_ascii=False) + "\n")
+        fields = error_fields(error) | {"detail": detail}
+        err.file.write(visible(json.dumps(fields, ensure_ascii=False)) + "\n")
     else:
         err.print(f"error: {detail}", markup=False, highlight=False, style="bold red")
         err.print(f"next:  {error.next_step}", markup=False, highlight=False)

@@ -9,7 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tunix_rt.base.assets import shipped_tokenizer_names
 from tunix_rt.base.errors import DataError, InvalidInputError, NotFoundError
+from tunix_rt.base.hub import absolute_if_directory
 from tunix_rt.datasets.service import iter_rows
 from tunix_rt.datasets.xray.report import (
     LossOn,
@@ -326,9 +328,12 @@ class ModelChoice:
 
     def encoder(self) -> TraceEncoder:
         """The encoder that training would use for this choice."""
-        tokenizer = load_tokenizer(
-            self.model, allow_directories=not self.is_remote, online=not self.is_remote
+        name = (
+            self.model
+            if self.is_remote or self.model in shipped_tokenizer_names()
+            else absolute_if_directory(self.model)
         )
+        tokenizer = load_tokenizer(name, allow_directories=not self.is_remote, online=not self.is_remote)
         if self.template_file is not None:
             template = template_from_file(tokenizer, self.template_file)
         else:

@@ -3,6 +3,8 @@
 `tunix-rt data xray --json`, the HTTP response and the HTML page all use this type.
 """
 
+import base64
+import hashlib
 import re
 from functools import lru_cache
 from pathlib import Path
@@ -111,6 +113,7 @@ def visible_text(text: str) -> str:
 
 
 TEMPLATES_DIR = Path(__file__).parent / "templates"
+_TEMPLATE = "xray.html.jinja"
 
 
 def xray_html(report: XrayReport, *, title: str = "X-ray") -> str:
@@ -120,7 +123,16 @@ def xray_html(report: XrayReport, *, title: str = "X-ray") -> str:
     counts.append(("padding", report.num_padding))
     total = report.num_tokens + report.num_padding
     bar = [(label, number, number / total) for label, number in counts if number]
-    return _template().render(report=report, title=title, bar=bar)
+    return _template().render(report=report, title=title, bar=bar, policy=page_policy())
+
+
+@lru_cache(maxsize=1)
+def page_policy() -> str:
+    """The Content-Security-Policy of the page: its own script runs, and nothing is loaded."""
+    source = (TEMPLATES_DIR / _TEMPLATE).read_text(encoding="utf-8")
+    script = source.partition("<script>")[2].partition("</script>")[0]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
 
 
 @lru_cache(maxsize=1)
@@ -134,4 +146,4 @@ def _template() -> Template:
     )
     environment.filters["visible"] = lambda text: visible_text(text).replace("\n", "↵\n") or "·"
     environment.filters["words"] = lambda name: name.replace("_", " ")
-    return environment.get_template("xray.html.jinja")
+    return environment.get_template(_TEMPLATE)

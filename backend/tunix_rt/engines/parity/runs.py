@@ -14,6 +14,7 @@ from tunix_rt.base.files.jsonl import read_json_lines
 from tunix_rt.engines.parity.types import ParityRun
 from tunix_rt.engines.training.run_dir import RunDir
 from tunix_rt.engines.types import DeviceName, EngineName
+from tunix_rt.engines.weights.sources import with_absolute_paths
 from tunix_rt.recipes.load import Flag, ResolvedRecipe, load_recipe
 from tunix_rt.recipes.types import VALIDATION
 
@@ -137,4 +138,4 @@ def load_short_recipe(request: ComparisonRequest, *, across_engines: bool) -> Re
     }
     flags |= {key: Flag(value, reason) for key, value in (values | _SHORT_RUN).items()}
     flags |= {key: Flag(value, "--steps") for key, value in length.items()}
-    return load_recipe(path, sets=sets, flags=flags)
+    return with_absolute_paths(load_recipe(path, sets=sets, flags=flags))

@@ -2,23 +2,31 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from tunix_rt.base.assets import known_model_configs, shipped_model_config, shipped_model_names
+from tunix_rt.base.assets import (
+    known_model_configs,
+    shipped_model_config,
+    shipped_model_names,
+    shipped_tokenizer_names,
+)
 from tunix_rt.base.errors import DataError, InvalidInputError, NotFoundError, TunixRTError, did_you_mean
 from tunix_rt.base.hub import (
     CONFIG_FILES,
     TOKENIZER_FILES,
     WEIGHT_FILES,
+    absolute_if_directory,
     download_files,
     download_kaggle_model,
     is_hub_id,
+    local_directory,
 )
 from tunix_rt.engines.weights.architecture import Architecture, architecture_from_config
+from tunix_rt.recipes.load import ResolvedRecipe
 from tunix_rt.recipes.types import ModelSection
 from tunix_rt.tokenization.encoding import EncodedExample, TraceEncoder
 from tunix_rt.tokenization.tokenizer import Tokenizer, load_tokenizer
@@ -69,15 +77,33 @@ def resolve_model(section: ModelSection, *, online: bool = True, needs_weights: 
     if name.startswith(KAGGLE_PREFIX):
         _refuse_revision(section, "A Kaggle model has its version in its handle")
         return _from_directory(name, download_kaggle_model(name.removeprefix(KAGGLE_PREFIX), online=online))
-    if Path(name).is_dir():
+    if (directory := local_directory(name)) is not None:
         _refuse_revision(section, f"{name} is a local directory")
-        return _from_directory(name, Path(name))
+        return _from_directory(name, directory)
     if is_hub_id(name):
         return _from_hub(section, online=online, needs_weights=needs_weights)
     raise NotFoundError(
         f"There is no model {name!r}: it is not built in, not a directory and not a hub id.",
         next_step=did_you_mean(name, [*shipped_model_names(), *known_model_configs()]),
     )
+
+
+def with_absolute_paths(resolved: ResolvedRecipe) -> ResolvedRecipe:
+    """The recipe with the directories of its model and tokenizer as absolute paths.
+
+    For the command line only: elsewhere `owner/name` is a hub id, and nobody knows the working directory.
+    """
+    section = resolved.recipe.model
+    names = {"name": _located(section.name, shipped_model_names())}
+    if section.tokenizer is not None:
+        names["tokenizer"] = _located(section.tokenizer, shipped_tokenizer_names())
+    model = section.model_copy(update=names)
+    recipe = resolved.recipe.model_copy(update={"model": model})
+    return resolved.model_copy(update={"recipe": recipe})
+
+
+def _located(name: str, built_in: Collection[str]) -> str:
+    return name if name in built_in or name.startswith(KAGGLE_PREFIX) else absolute_if_directory(name)
 
 
 def tokenizer_source(section: ModelSection, source: ModelSource, *, online: bool = True) -> str:

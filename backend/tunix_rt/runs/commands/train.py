@@ -27,6 +27,7 @@ from tunix_rt.engines.training.run import run
 from tunix_rt.engines.training.run_dir import RunDir
 from tunix_rt.engines.training.types import OUT_OF_TIME, OUT_OF_TIME_TEXT
 from tunix_rt.engines.types import DeviceName, DeviceRequest
+from tunix_rt.engines.weights.sources import with_absolute_paths
 from tunix_rt.models.find import with_registered_model
 from tunix_rt.recipes.load import Flag, ResolvedRecipe, load_recipe
 from tunix_rt.runs.views import TrainingView, summary
@@ -197,8 +198,10 @@ def train(
         raise _not_together()
     recipe = recipe_file(recipe)
     flags = {} if dataset is None else {"data.dataset": Flag(dataset, "--dataset")}
+    resolved = resolve(recipe, sets or [], flags, smoke_steps, smoke_reason="--smoke-steps")
     request = TrainRequest(
-        resolved=resolve(recipe, sets or [], flags, smoke_steps, smoke_reason="--smoke-steps"),
+        # In a submitted recipe, directories are absolute already and `owner/name` is a hub id.
+        resolved=with_absolute_paths(resolved) if recipe_name is None else resolved,
         recipe_path=recipe,
         recipe_name=recipe_name,
         engine=engine,
