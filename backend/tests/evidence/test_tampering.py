@@ -65,7 +65,7 @@ def forge_step_verdicts(bundle: Path) -> None:
         steps = prediction["judgement"]["steps"]
         steps[0]["verdict"] = "broken" if steps[0]["verdict"] != "broken" else "confirmed"
 
-    of_first_line("predictions.jsonl", confirm)(bundle)
+    edit_first_line("predictions.jsonl", confirm)(bundle)
 
 
 def forge_steps_of_unknown_linter(bundle: Path) -> None:
