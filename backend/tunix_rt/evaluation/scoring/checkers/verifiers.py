@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tunix_rt.datasets.types import EvalItem
+from tunix_rt.evaluation.scoring.checkers.expressions import parse
 from tunix_rt.evaluation.scoring.checkers.numeric import number_of
 from tunix_rt.evaluation.scoring.checkers.quantities import is_hedged
 from tunix_rt.evaluation.scoring.checkers.text import (
@@ -153,6 +154,7 @@ def _refuse_side_effects(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 VERSION = "1"
+MATH_VERSION = "2"
 MAX_CHARS = 500
 _MAX_DEPTH = 20
 _MAX_DIGITS = 100
@@ -181,12 +183,13 @@ def check_math(item: EvalItem, answer: str) -> Checked:
         return Checked(True, "math", f"{quoted(answer)} is {quoted(expected)}", canonical_text(expected))
     if value is not None and None not in numbers:
         return Checked(False, "math", f"{quoted(answer)} is not {quoted(expected)}", str(value))
-    if {_is_set(answer), _is_set(expected)} == {True, False}:
+    is_expression = None not in map(parse, (answer, *wanted))
+    if not is_expression and {_is_set(answer), _is_set(expected)} == {True, False}:
         return Checked(False, "math", "a set is not a list, a point or an interval", text)
-    if (problem := _unreadable(answer)) is not None:
+    if (problem := _unreadable(answer, is_expression)) is not None:
         return Checked(False, "math", f"the answer {problem}", text[:MAX_CHARS])
     try:
-        is_right, parsed = _VERIFIER.call(_verify, list(map(_latex, wanted)), _latex(answer))
+        is_right, parsed = _VERIFIER.call(_verify, wanted, answer)
     except VerifierError as error:
         return Checked(None, "math", f"math-verify failed: {quoted(str(error))}", None)
     relation = "equals" if is_right else "is not"
@@ -199,7 +202,7 @@ def check_readable(expected: str) -> Checked:
     if find_spec("math_verify") is None:
         return Checked(True, "math", "math-verify is not installed", None)
     try:
-        is_right, parsed = _VERIFIER.call(_verify, [_latex(expected)], _latex(expected))
+        is_right, parsed = _VERIFIER.call(_verify, (expected,), expected)
     except VerifierError as error:
         return Checked(False, "math", f"math-verify: {quoted(str(error))}", None)
     return Checked(is_right, "math", f"math-verify reads {parsed}", None)
@@ -213,11 +216,12 @@ def _is_set(text: str) -> bool | None:
     return False if text.startswith(("(", "[")) and "," in text else None
 
 
-def _unreadable(answer: str) -> str | None:
-    """Why an answer is not passed to the library; None if it can be."""
+def _unreadable(answer: str, is_expression: bool) -> str | None:
+    """Why an answer is not evaluated; None if it can be."""
     if len(answer) > MAX_CHARS:
         return f"has more than {MAX_CHARS} characters"
-    if is_hedged(answer):
+    # An expression has no words except those between the values of a list: `x = 1 or x = 2`.
+    if not is_expression and is_hedged(answer):
         return "says more than one thing"
     if _BIG_POWER.search(answer) or _LONG_DIGITS.search(answer):
         return "has a number too large to compute"
@@ -249,20 +253,30 @@ def _latex(text: str) -> str:
     return f"${text}$"
 
 
-def _verify(wanted: list[str], answer: str) -> tuple[bool, str | None]:
-    """Runs in the child: whether the answer equals an expected one, and its sympy form."""
-    golds = [_parsed(text) for text in wanted]
-    if not golds[0]:
-        raise ValueError(f"the expected answer {wanted[0]!r} cannot be read")
-    from math_verify import verify
+def _verify(wanted: tuple[str, ...], answer: str) -> tuple[bool, str | None]:
+    """Runs in the child: whether the answer equals an expected one, and its sympy form if not."""
+    is_right = _evaluated(wanted, answer)
+    if is_right:
+        return True, None
+    given = _parsed(_latex(answer))
+    if is_right is None:
+        golds = [_parsed(_latex(text)) for text in wanted]
+        if not golds[0]:
+            raise ValueError(f"the expected answer {wanted[0]!r} cannot be read")
+        from math_verify import verify
 
-    given = _parsed(answer)
-    if not given:
-        return False, None
-    is_right = any(
-        verify(gold, given, float_rounding=_EXACT_DECIMALS, timeout_seconds=None) for gold in golds
-    )
-    return is_right, str(given[0])
+        is_right = bool(given) and any(
+            verify(gold, given, float_rounding=_EXACT_DECIMALS, timeout_seconds=None) for gold in golds
+        )
+    return is_right, str(given[0]) if given else None
+
+
+def _evaluated(wanted: tuple[str, ...], answer: str) -> bool | None:
+    """The verdict of evaluating both sides; None if one of them is outside that notation."""
+    from tunix_rt.evaluation.scoring.checkers.equality import is_equal
+
+    verdicts = {is_equal(text, answer) for text in wanted}
+    return True if True in verdicts else None if None in verdicts else False
 
 
 def _parsed(text: str) -> list[object]:
@@ -275,7 +289,7 @@ def _prepare() -> None:
     import logging
 
     logging.getLogger("math_verify").setLevel(logging.CRITICAL)
-    _verify(["$1$"], "$1$")
+    _verify(("1", "\\text{no}"), "\\text{two}")
 
 
 _VERIFIER = Verifier(_prepare)
