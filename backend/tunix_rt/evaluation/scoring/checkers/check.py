@@ -64,7 +64,7 @@ _CHECKERS: Mapping[CheckerName, tuple[Callable[[EvalItem, str], Checked], str]] 
     "choice": (structured.check_choice, structured.VERSION),
     "text": (text.check_text, text.VERSION),
     "list": (structured.check_list, structured.VERSION),
-    "set": (structured.check_set, structured.VERSION),
+    "set": (structured.check_set, structured.SET_VERSION),
     "date": (structured.check_date, structured.VERSION),
     "task": (verifiers.check_task, verifiers.VERSION),
 }

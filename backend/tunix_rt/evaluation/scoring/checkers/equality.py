@@ -11,12 +11,12 @@ from typing import Any
 
 from mpmath import mp
 
-from tunix_rt.evaluation.scoring.checkers.expressions import Node, Statement, parse
-from tunix_rt.evaluation.scoring.checkers.quantities import Unit, find_unit
+from tunix_rt.evaluation.scoring.checkers.expressions import Node, parse
+from tunix_rt.evaluation.scoring.checkers.quantities import find_unit
 
 _DIGITS = 260
 _TOLERANCE_DIGITS = 220
-"""Longer than any decimal in an answer, so that no decimal passes for the irrational number it approximates."""
+"""Longer than any decimal in an answer: none passes for the irrational number that it approximates."""
 _MAX_MAGNITUDE = 3000
 """Decimal digits before the point; anything larger is undefined."""
 _MAX_FACTORIAL = 2000
@@ -48,7 +48,9 @@ def is_equal(expected: str, answer: str) -> bool | None:
         return False
     node = given.node
     if scale != 1:
-        factor = Node("/", (Node("number", text=str(scale.numerator)), Node("number", text=str(scale.denominator))))
+        factor = Node(
+            "/", (Node("number", text=str(scale.numerator)), Node("number", text=str(scale.denominator)))
+        )
         node = Node("*", (node, factor))
     with mp.workdps(_DIGITS):
         try:
@@ -79,7 +81,7 @@ def _noun(words: str) -> str:
 
 
 def _equal(gold: Node, given: Node) -> bool:
-    gold, given = _expanded(gold), _expanded(given)
+    gold, given = _joined(_expanded(gold)), _joined(_expanded(given))
     if "based" in (gold.kind, given.kind):
         return gold.text == given.text and {gold.kind, given.kind} <= {"based", "number"}
     (name, gold_value), (other_name, given_value) = _assigned(gold), _assigned(given)
@@ -90,16 +92,20 @@ def _equal(gold: Node, given: Node) -> bool:
         return _equal(gold_value, given)
     if other_name and not _is_relation(gold):
         return _equal(gold, given_value)
+    if other_name and _is_inequality(gold) and given_value.kind in ("group", "union"):
+        return other_name in map(str.casefold, _symbols(gold)) and _equal(gold, given_value)
     if _is_relation(gold) and _is_relation(given):
-        if gold.text == "=" and not _symbols(_difference(gold)) or _is_solution(gold):
+        if (gold.text == "=" and not _symbols(_difference(gold))) or _is_solution(gold):
             return False
         return _same_relations(gold, given)
     gold, given = _as_interval(gold, given), _as_interval(given, gold)
     if gold.kind in ("list", "group", "union") or given.kind in ("list", "group", "union"):
         return _same_collection(gold, given)
     if _is_relation(gold) or _is_relation(given):
-        return not _is_relation(gold) and _ends_calculation(given) is not None and _equal(
-            gold, _ends_calculation(given) or gold
+        return (
+            not _is_relation(gold)
+            and _ends_calculation(given) is not None
+            and _equal(gold, _ends_calculation(given) or gold)
         )
     return _same_value(gold, given)
 
@@ -109,6 +115,14 @@ def _equal(gold: Node, given: Node) -> bool:
 
 def _is_relation(node: Node) -> bool:
     return node.kind in ("relation", "chain")
+
+
+def _joined(node: Node) -> Node:
+    """`x > 1 and x < 2` as `1 < x < 2`; other statements unchanged."""
+    if node.kind != "list" or node.text == "or" or not node.args or not all(map(_is_inequality, node.args)):
+        return node
+    parts = (part.args if part.kind == "chain" else (part,) for part in node.args)
+    return Node("chain", tuple(one for part in parts for one in part))
 
 
 def _is_inequality(node: Node) -> bool:
@@ -121,7 +135,7 @@ def _difference(relation: Node) -> Node:
 
 
 def _assigned(node: Node) -> tuple[str, Node]:
-    """The name and the value of `x = 5`, `f(x) = x^2`, `x \\in [0, 1]` or `x = a = 5`; an empty name for others."""
+    """The name and the value of `x = 5`, `f(x) = x^2` or `x = 10/2 = 5`; an empty name for others."""
     relations = node.args if node.kind == "chain" else (node,)
     if not all(one.kind == "relation" and one.text in ("=", "∈") for one in relations):
         return "", node
@@ -202,19 +216,30 @@ def _same_collection(gold: Node, given: Node) -> bool:
     if gold.kind not in ("group", "list") or given.kind not in ("group", "list"):
         # One value, or a set with one element.
         single = next(node for node in (gold, given) if node.kind in ("group", "list"))
-        return len(single.args) == 1 and brackets <= {"⦃⦄"} and _equal(
-            _unpacked(gold), _unpacked(given)
+        return len(single.args) == 1 and brackets <= {"⦃⦄"} and _equal(_unpacked(gold), _unpacked(given))
+    if given.text == "or" != gold.text and not all(map(_is_relation, given.args)):
+        return False  # `1 or 2` is one of them
+    if brackets == {"⦃⦄"} and not any(map(_is_relation, gold.args + given.args)):
+        return all(_has(given.args, one) for one in gold.args) and all(
+            _has(gold.args, one) for one in given.args
         )
     if len(gold.args) != len(given.args):
         return False
-    is_named = [node.kind == "list" and all(_assigned(item)[0] for item in node.args) for node in (gold, given)]
-    if all(is_named):
+    names = [[name for name, _ in map(_assigned, node.args) if name] for node in (gold, given)]
+    if all(len(set(found)) == len(found) == len(gold.args) > 1 for found in names):
         return _matches(_equal, gold.args, given.args)
+    if any(len(set(found)) > 1 for found in names):
+        # `x = 2, y = 3` is the point (2, 3), but not the values 3 and 2.
+        return all(found == sorted(found) for found in names) and all(map(_equal, gold.args, given.args))
     if len(brackets) == 2 and (len(gold.args) == 2 or not brackets <= {"()", "[]"}):
         return False
     if brackets and brackets != {"⦃⦄"}:
         return all(_equal(one, other) for one, other in zip(gold.args, given.args, strict=True))
     return _matches(_equal, _without_one_name(gold.args), _without_one_name(given.args))
+
+
+def _has(items: Iterable[Node], wanted: Node) -> bool:
+    return any(_equal(wanted, item) for item in items)
 
 
 def _unpacked(node: Node) -> Node:
@@ -260,7 +285,8 @@ def _same_relations(gold: Node, given: Node) -> bool:
     remaining = list(found)
     for operator, expression in wanted:
         match = next(
-            (one for one in remaining if one[0] == operator and _is_multiple(expression, one[1], operator)), None
+            (one for one in remaining if one[0] == operator and _is_multiple(expression, one[1], operator)),
+            None,
         )
         if match is None:
             return False
@@ -476,7 +502,11 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
     "binomial": _binomial,
     "degrees": lambda a: a * mp.pi / 180,
 }
-_INVERSE = {f"{prefix}{name}": getattr(mp, f"a{name}") for name in ("sin", "cos", "tan") for prefix in ("a", "arc")}
-_FUNCTIONS: dict[str, Callable[[Any], Any]] = {
-    name: getattr(mp, name) for name in "sin cos tan cot sec csc sinh cosh tanh exp".split()
-} | {"log": mp.log, "ln": mp.log, "lg": partial(mp.log, b=10), "sqrt": mp.sqrt} | _INVERSE
+_INVERSE = {
+    f"{prefix}{name}": getattr(mp, f"a{name}") for name in ("sin", "cos", "tan") for prefix in ("a", "arc")
+}
+_FUNCTIONS: dict[str, Callable[[Any], Any]] = (
+    {name: getattr(mp, name) for name in "sin cos tan cot sec csc sinh cosh tanh exp".split()}
+    | {"log": mp.log, "ln": mp.log, "lg": partial(mp.log, b=10), "sqrt": mp.sqrt}
+    | _INVERSE
+)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from tunix_rt.evaluation.scoring.checkers.quantities import is_hedged
+from tunix_rt.evaluation.scoring.checkers.quantities import find_unit, is_hedged
 from tunix_rt.evaluation.scoring.checkers.text import clean, without_lead_in
 
 MAX_CHARS = 500
@@ -45,6 +45,7 @@ _COMMANDS = (
     (re.compile(r"\\infty(?![A-Za-z])|\binfinity\b|\binfty\b"), "∞"),
     (re.compile(r"\\(?:cup)(?![A-Za-z])|(?<=[)\]])\s*U\s*(?=[(\[])"), "∪"),
     (re.compile(r"\\in(?![A-Za-z])"), "∈"),
+    (re.compile(r"\\(?:emptyset|varnothing)(?![A-Za-z])|∅"), "⦃⦄"),
     (re.compile(r"\\%"), "%"),
     (re.compile(r"\\\{"), "⦃"),
     (re.compile(r"\\\}"), "⦄"),
@@ -57,32 +58,40 @@ _BOX = re.compile(r"\\(?:boxed|fbox)\s*\{(.*)\}", re.DOTALL)
 _FORMULA = re.compile(r"(?<!\\)\$([^$]+)\$|\\\((.+?)\\\)|\\\[(.+?)\\\]", re.DOTALL)
 _DELIMITERS = re.compile(r"\\\(|\\\)|\\\[|\\\]|(?<!\\)\$")
 _UNIT = re.compile(
-    r"(?:\\(?:text|mathrm|textrm|mbox|operatorname)\s*\{\s*([^{}\\]+?)\.?\s*\}|(?<=[\s})])([A-Za-z]{2,}(?: [a-z]+)?))"
+    r"(?:\\(?:text|mathrm|textrm|mbox|operatorname)\s*\{\s*([^{}\\]+?)\.?\s*\}"
+    r"|(?<=[\s})])([A-Za-z]{2,}(?: [a-z]+)?))"
     r"\s*(?:\^\s*\{?([23])\}?)?\s*$"
 )
+_VALUE_END = re.compile(r"[\w)}\]!|]$")
 _DEGREE = re.compile(r"(?<=[\d}) ])°$")
 _SHARE = re.compile(r"%$")
 _GROUPED = re.compile(r"\d{1,3}(?:(?:,|\{,\})\d{3})+(?!\d|,\d)")
 _TOKEN = re.compile(r"\s*(\\[A-Za-z]+|\d+(?:\.\d+)?|\.\d+|[A-Za-z]+|[α-ωΑ-Ω]|\S)")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?|\.\d+")
 _BASE = re.compile(
-    r"\(?([0-9A-Fa-f]+)\)?\s*(?:_\s*\{?\s*(?:\\text\s*\{)?\s*(\w+)\s*\}?\s*\}?|,?\s*\(?(?:in )?base[ -](\w+)\)?)"
+    r"\(?([0-9A-Fa-f]+)\)?\s*(?:_\s*\{?\s*(?:\\text\s*\{)?\s*(\w+)\s*\}?\s*\}?"
+    r"|,?\s*\(?(?:in )?base[ -](\w+)\)?)"
 )
 _BASES = {
     word: str(value)
     for value, word in enumerate(
-        "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen".split(), 2
+        "two three four five six seven eight nine ten eleven twelve".split(),
+        2,
     )
-} | {"binary": "2", "octal": "8", "decimal": "10", "hex": "16"}
+} | {"sixteen": "16"}
 _RELATIONS = frozenset("=<>≤≥≠∈")
 _SEPARATORS = frozenset({",", ";", "and", "or"})
 _OPENING = {"(": ")", "[": "]", "⦃": "⦄", "{": "}"}
 _CLOSING = frozenset(")]⦄}")
 
 _WORD = re.compile(r"[A-Za-z]+")
-_STRONG = re.compile(r"[+*=<>≤≥≠^|√!]|(?<=[\w)]) - (?=[\w(])|(?<!\d)\d+[a-z](?![a-z])|\d\(|\)\(|[a-z]\((?=.*\d)")
+_STRONG = re.compile(
+    r"[+*=<>≤≥≠^|√!]|(?<=[\w)]) - (?=[\w(])|(?<!\d)\d+[a-z](?![a-z])|\d\(|\)\(|[a-z]\((?=.*\d)"
+)
 """Notation that words and codes do not have."""
-_WEAK = re.compile(r"(?<![a-z])[a-z]\)?[-/]\(?(?:[a-z](?![a-z])|\d)|\d\)?[-/]\(?\d*[a-z](?![a-z])|^-\d*[a-z]$|\d[a-z]{2,3}(?![a-z])")
+_WEAK = re.compile(
+    r"(?<![a-z])[a-z]\)?[-/]\(?(?:[a-z](?![a-z])|\d)|\d\)?[-/]\(?\d*[a-z](?![a-z])|^-\d*[a-z]$|\d[a-z]{2,3}(?![a-z])"
+)
 _CODE = re.compile(r"[A-Za-z]\d|[A-Z][a-z]|[a-z][A-Z]|\d[A-Z]")
 """`H2O`, `CO2`, `McKay`, `3D`: formulas and codes, not products."""
 _RANGE = re.compile(r"\d\s*-\s*\d")
@@ -140,6 +149,15 @@ def parse(text: str) -> Statement | None:
         return None
 
 
+def is_plain_number(statement: Statement) -> bool:
+    """Whether a statement is a number without a unit, a constant or a function."""
+    return not statement.unit and _has_only_digits(statement.node)
+
+
+def _has_only_digits(node: Node) -> bool:
+    return node.kind in ("number", "+", "-", "*", "/") and all(map(_has_only_digits, node.args))
+
+
 def is_expression(expected: str) -> bool:
     """Whether an expected answer in plain notation is mathematics rather than a text.
 
@@ -168,14 +186,18 @@ def is_expression(expected: str) -> bool:
 
 
 def _is_numeric_expression(node: Node, text: str) -> bool:
-    """Whether a text of digits is a list, a point or a sum; `3-2` may be a score and `9 * 2 = 18` is a step."""
+    """Whether a text of digits is a list, a point or a sum; `3-2` may be a score."""
     if "=" in text or _RANGE.search(text):
         return False
-    return node.kind in ("list", "group", "union", "+", "*")
+    return node.kind in ("list", "group", "union", "+", "*") or "!" in text[:-1]
 
 
 def _is_product(word: str, is_strong: bool) -> bool:
-    if word in _ENGLISH or not word.isalpha() or word != (word.lower() if word[:1].islower() else word.upper()):
+    if (
+        word in _ENGLISH
+        or not word.isalpha()
+        or word != (word.lower() if word[:1].islower() else word.upper())
+    ):
         return False
     is_run = all(ord(after) - ord(before) == 1 for before, after in pairwise(word))
     return is_run or (is_strong and len(word) == 2)
@@ -194,7 +216,9 @@ def _formula(text: str) -> str:
         # The words of a sentence are not read, so they may neither deny the formula nor add to it.
         if not is_hedged(rest) and not re.search(r"[\d=<>+^\\]", rest):
             words = rest.split()
-            text = inner + (f" \\text{{{words[-1].rstrip('.')}}}" if text.startswith("$") and len(words) == 1 else "")
+            text = inner + (
+                f" \\text{{{words[-1].rstrip('.')}}}" if text.startswith("$") and len(words) == 1 else ""
+            )
     text = _DELIMITERS.sub("", text).strip()
     if match := _BOX.fullmatch(text):
         text = match[1].strip()
@@ -205,7 +229,8 @@ def _without_unit(text: str) -> tuple[str, str]:
     if match := _UNIT.search(text):
         words = (match[1] or match[2]).strip()
         before = text[: match.start()].rstrip()
-        if before and words.lower() not in _NAMES | _SEPARATORS and not before.endswith(("\\", "_", "^")):
+        is_product = match[2] is not None and len(words) <= _MAX_LETTERS and find_unit(words)[0] is None
+        if _VALUE_END.search(before) and not is_product and words.lower() not in _NAMES | _SEPARATORS:
             return before, words + {"2": "²", "3": "³"}.get(match[3] or "", "")
     # `\sin 30°` is an angle inside a function; `90°` is a number of degrees.
     if _DEGREE.search(text) and not re.search(r"sin|cos|tan|cot|sec|csc", text):
@@ -328,7 +353,9 @@ class _Parser:
             has_comma = has_comma or (depth == 1 and token in (",", ";"))
             if depth == 0:
                 following = self._tokens[position + 1] if position + 1 < len(self._tokens) else ""
-                return has_comma and (not following or following in _RELATIONS | _SEPARATORS | {"∪"} | _CLOSING)
+                return has_comma and (
+                    not following or following in _RELATIONS | _SEPARATORS | {"∪"} | _CLOSING
+                )
         return False
 
     def _group(self) -> Node:
@@ -384,8 +411,11 @@ class _Parser:
                 follows_number = node.kind == "number"
                 factor = self._power()
                 # `2\frac{1}{2}` is a mixed number.
-                is_mixed = follows_number and factor.kind == "/" and factor.text == "frac" and all(
-                    argument.kind == "number" for argument in factor.args
+                is_mixed = (
+                    follows_number
+                    and factor.kind == "/"
+                    and factor.text == "frac"
+                    and all(argument.kind == "number" for argument in factor.args)
                 )
                 node = Node("+" if is_mixed else "*", (node, factor))
             else:
@@ -503,7 +533,7 @@ class _Parser:
         raise _NotMathError
 
     def _argument(self) -> Node:
-        """A bracketed argument or one token: `\\frac12`, `\\sqrt2`, `sqrt(2)`."""
+        r"""A bracketed argument or one token: `\frac12`, `\sqrt2`, `sqrt(2)`."""
         token = self._peek()
         if token.isdigit() and len(token) > 1 and self._tokens[self._position - 1] == "\\frac":
             self._tokens[self._position : self._position + 1] = [token[0], token[1:]]

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tunix_rt.datasets.types import EvalItem
-from tunix_rt.evaluation.scoring.checkers.expressions import parse
+from tunix_rt.evaluation.scoring.checkers.expressions import is_plain_number, parse
 from tunix_rt.evaluation.scoring.checkers.numeric import number_of
 from tunix_rt.evaluation.scoring.checkers.quantities import is_hedged
 from tunix_rt.evaluation.scoring.checkers.text import (
@@ -165,6 +165,7 @@ _BRACES = re.compile(r"[({\[]|[)}\]]")
 _FUNCTION = re.compile(r"(?<![\\A-Za-z])(sqrt|pi|sin|cos|tan|log|ln|exp|infty)(?![A-Za-z])")
 _ROOT = re.compile(r"\\sqrt\s*\(([^()]*)\)")
 _WORDS = re.compile(r"[^\W\d_]{2,}(?: [^\W\d_]+)*")
+_SCIENTIFIC = re.compile(r"[-+]?[\d.,]+[eE][-+]?\d+")
 _FORMULA = re.compile(r"(?<!\\)\$([^$]+)\$")
 _DELIMITERS = re.compile(r"\\\(|\\\)|\\\[|\\\]|(?<!\\)\$")
 
@@ -236,8 +237,10 @@ def _compact(text: str) -> str:
 
 
 def _exact(text: str) -> Fraction | None:
-    # Factorials and equations are left to the library: `y = 3` is not `x = 3`.
-    return None if "!" in text or "=" in text else number_of(text)
+    # Factorials and equations are left to the library: `y = 3` is not `x = 3`, and `2cos(x)` is not 2.
+    statement = parse(text)
+    is_number = statement is None or is_plain_number(statement) or _SCIENTIFIC.fullmatch(text.strip())
+    return None if "!" in text or "=" in text or not is_number else number_of(text)
 
 
 def _latex(text: str) -> str:
