@@ -447,6 +447,8 @@ def _value(node: Node, point: Point) -> Any:
         return {"pi": +mp.pi, "e": +mp.e, "i": mp.mpc(0, 1), "inf": mp.inf}[node.text]
     arguments = [_value(child, point) for child in node.args]
     if node.kind == "function":
+        if node.text in ("exp", "sinh", "cosh") and abs(arguments[0]) > 2 * _MAX_MAGNITUDE:
+            raise _UndefinedError
         result = _FUNCTIONS[node.text](arguments[0])
     elif node.kind in _OPERATIONS:
         result = _OPERATIONS[node.kind](*arguments)
