@@ -97,7 +97,7 @@ def protocol_versions(items: Iterable[EvalItem]) -> dict[str, str]:
     """The versions of everything that decides the verdicts on these items.
 
     Example:
-        items with numbers only -> {"checker-number": "1", "extractor": "1", "linter": "1.0"}
+        items with numbers only -> {"checker-number": "2", "extractor": "1", "linter": "1.0"}
     """
     names = {checker_of(item) for item in items}
     versions = {f"checker-{name}": CHECKER_VERSIONS[name] for name in names}

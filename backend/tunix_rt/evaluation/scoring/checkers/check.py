@@ -7,14 +7,18 @@ from importlib.util import find_spec
 from tunix_rt.base.errors import MissingExtraError
 from tunix_rt.datasets.types import CheckerName, EvalItem
 from tunix_rt.evaluation.scoring.checkers import numeric, structured, text, verifiers
+from tunix_rt.evaluation.scoring.checkers.expressions import is_expression
 from tunix_rt.evaluation.scoring.checkers.numeric import PLAIN_NUMBER, number_of
 from tunix_rt.evaluation.scoring.checkers.quantities import find_unit, parse_measure
 from tunix_rt.evaluation.scoring.checkers.structured import parse_date
 from tunix_rt.evaluation.scoring.checkers.text import Checked, plain
 
 _SYMBOLIC = re.compile(
-    r"\\(?:frac|sqrt|pi|cdot|times|infty|cup|begin|left|sin|cos|tan|log|ln)|[\^√π]|\bsqrt\("
+    r"\\(?:[dt]?frac|sqrt|[dt]?binom|pi|cdot|times|div|pm|mp|infty|cup|cap|in|le|leq|ge|geq|lt|gt|ne|neq|equiv"
+    r"|begin|left|vec|overline|lfloor|lceil|langle|lvert|mathbb|emptyset|varnothing|arc(?:sin|cos|tan)|sin|cos|tan"
+    r"|sec|csc|cot|log|ln|exp|alpha|beta|gamma|theta|lambda|mu|phi|omega|Delta)(?![A-Za-z])|[\^√π]|\bsqrt\("
 )
+_OPTION = re.compile(r"\([A-Z]\)")
 _BARE = re.compile(r"[-+\d.,/%\s'$€£¥¢eE×^*]+")
 
 
@@ -22,7 +26,8 @@ def form_of(expected: str) -> CheckerName:
     r"""The checker for an answer of this form.
 
     Example:
-        "18" -> number; "$31.50" -> quantity; "2\sqrt{2}" -> math; "[1, 2]" -> list; "Lisbon" -> text
+        "18" -> number; "$31.50" -> quantity; "2\sqrt{2}", "p - q" and "1,2,3" -> math; "[1, 2]" -> list;
+        "(C)" -> choice; "Lisbon" -> text
     """
     if PLAIN_NUMBER.fullmatch(expected):
         return "number"
@@ -37,7 +42,9 @@ def form_of(expected: str) -> CheckerName:
         return "math"
     if answer[:1] + answer[-1:] in ("[]", "{}"):
         return "list" if answer[:1] == "[" else "set"
-    return "text"
+    if _OPTION.fullmatch(answer):
+        return "choice"
+    return "math" if is_expression(expected) else "text"
 
 
 def _has_unit(answer: str) -> bool:
@@ -57,9 +64,9 @@ _CHECKERS: Mapping[CheckerName, tuple[Callable[[EvalItem, str], Checked], str]] 
     "choice": (structured.check_choice, structured.VERSION),
     "text": (text.check_text, text.VERSION),
     "list": (structured.check_list, structured.VERSION),
-    "set": (structured.check_set, structured.VERSION),
+    "set": (structured.check_set, structured.SET_VERSION),
     "date": (structured.check_date, structured.VERSION),
-    "task": (verifiers.check_task, verifiers.TASK_VERSION),
+    "task": (verifiers.check_task, verifiers.VERSION),
 }
 CHECKER_VERSIONS = {name: version for name, (_, version) in _CHECKERS.items()}
 """A version changes whenever the same answer could get another verdict."""

@@ -15,7 +15,7 @@ from tunix_rt.evaluation.scoring.checkers.quantities import (
 )
 from tunix_rt.evaluation.scoring.checkers.text import Checked, canonical_text, plain, quoted, undecidable
 
-VERSION = "1"
+VERSION = "2"
 PLAIN_NUMBER = re.compile(r"-?[0-9]{1,30}(?:\.[0-9]{1,30})?")
 _PERCENT = re.compile(r"percent|per cent|%", re.IGNORECASE)
 _ASKED_PERCENT = re.compile(r"(?<![\d.])(?<!\d[\s-])(?:percent|per cent|%)", re.IGNORECASE)

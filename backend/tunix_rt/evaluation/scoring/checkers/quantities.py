@@ -83,6 +83,12 @@ _NAME = re.compile(r"[^\W\d][\w\s.:'()-]*")
 """The left side of an equation: `x`, `Total cost`."""
 _UNKNOWN = re.compile(r"\b(?![aAI]\b)[^\W\d_]\b(?!\s*:)")
 """A single letter before a number: `x - 1` is not -1."""
+_FUNCTION = re.compile(
+    r"(?:sqrt|log|ln|sin|cos|tan|exp|abs)\s?[(\d]|\d\s?(?:log|ln|sin|cos|tan|exp)(?: [a-z]\b|x\b|\s?\()"
+    r"|\bpi\b|\dpi\b|\b(?:square|cube) root of\b",
+    re.IGNORECASE,
+)
+"""A number inside or beside a function: `sqrt(2)` and `2cos(x)` are not 2."""
 _EMOJI = re.compile("[\U0001f300-\U0001faff\ufe0f\u20e3]")
 _RATE = re.compile(r"(?<=[^\W\d_]|\s)/(?=[^\W\d_])")
 
@@ -125,6 +131,8 @@ def parse_measures(text: str) -> tuple[Measure, ...]:
         text = (bracketed[1] or bracketed[2] or "").strip()
     text = _after_equality(words_as_digits(text))
     text = _BARE_POWER.sub("1×10^", _SQUARES.sub(lambda power: "²" if power[1] == "2" else "³", text))
+    if _FUNCTION.search(text):
+        return ()
     matches = list(_NUMBER.finditer(text))
     ends, starts = [match.end() for match in matches], [match.start() for match in matches]
     gaps = [text[end:start] for end, start in zip([0, *ends], [*starts, len(text)], strict=True)]

@@ -16,6 +16,7 @@ from tunix_rt.evaluation.scoring.checkers.text import (
 )
 
 VERSION = "1"
+SET_VERSION = "2"
 _LETTER = re.compile(
     r"(?:option|choice|answer)?\s*(?:\(([A-Za-z])\)|\[([A-Za-z])\]|([A-Za-z])(?=\s*$|[).:,]|\s+[-–]\s))"
     r"[).:,]?\s*[-–]?\s*(.*)",
@@ -159,6 +160,7 @@ def _month(name: str) -> int:
 _ELLIPSIS = "..."
 _BRACKETS = {"[": "]", "{": "}", "(": ")"}
 _BULLET = re.compile(r"(?:[-*•]|\d{1,3}[.)])\s+")
+_OTHER_BRACKETS = re.compile(r"[(\[][^()\[\]]*[)\]]")
 _LAST_AND = re.compile(r",?\s+and\s+")
 
 
@@ -179,8 +181,11 @@ def check_set(item: EvalItem, answer: str) -> Checked:
     """Whether the answer has the expected elements, in any order; repetitions are ignored.
 
     Example:
-        expected "{1, 2}": "2 and 1" -> right; "1, 2, 3" -> wrong
+        expected "{1, 2}": "2 and 1" -> right; "1, 2, 3" and "(1, 2)" -> wrong
     """
+    if plain(item.expected_answer).startswith("{") and _OTHER_BRACKETS.fullmatch(plain(answer)):
+        explanation = f"{quoted(answer)!r} is a point, an interval or a list, not a set"
+        return Checked(False, "set", explanation, canonical_text(answer))
     given, *wanted = (
         sorted(set(_elements(text))) for text in (answer, item.expected_answer, *item.accepted_answers)
     )

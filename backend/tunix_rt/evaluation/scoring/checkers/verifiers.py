@@ -14,6 +14,7 @@ from pydantic import JsonValue
 
 from tunix_rt.base.sandbox import Sandbox, SandboxError
 from tunix_rt.datasets.types import EvalItem
+from tunix_rt.evaluation.scoring.checkers.expressions import is_plain_number, parse
 from tunix_rt.evaluation.scoring.checkers.numeric import number_of
 from tunix_rt.evaluation.scoring.checkers.quantities import is_hedged
 from tunix_rt.evaluation.scoring.checkers.text import (
@@ -25,8 +26,7 @@ from tunix_rt.evaluation.scoring.checkers.text import (
     without_lead_in,
 )
 
-VERSION = "1"
-TASK_VERSION = "2"
+VERSION = "2"
 MAX_CHARS = 500
 _MAX_DEPTH = 20
 _MAX_DIGITS = 100
@@ -37,6 +37,7 @@ _BRACES = re.compile(r"[({\[]|[)}\]]")
 _FUNCTION = re.compile(r"(?<![\\A-Za-z])(sqrt|pi|sin|cos|tan|log|ln|exp|infty)(?![A-Za-z])")
 _ROOT = re.compile(r"\\sqrt\s*\(([^()]*)\)")
 _WORDS = re.compile(r"[^\W\d_]{2,}(?: [^\W\d_]+)*")
+_SCIENTIFIC = re.compile(r"[-+]?[\d.,]+[eE][-+]?\d+")
 _FORMULA = re.compile(r"(?<!\\)\$([^$]+)\$")
 _DELIMITERS = re.compile(r"\\\(|\\\)|\\\[|\\\]|(?<!\\)\$")
 
@@ -55,12 +56,13 @@ def check_math(item: EvalItem, answer: str) -> Checked:
         return Checked(True, "math", f"{quoted(answer)} is {quoted(expected)}", canonical_text(expected))
     if value is not None and None not in numbers:
         return Checked(False, "math", f"{quoted(answer)} is not {quoted(expected)}", str(value))
-    if {_is_set(answer), _is_set(expected)} == {True, False}:
+    is_expression = None not in map(parse, (answer, *wanted))
+    if not is_expression and {_is_set(answer), _is_set(expected)} == {True, False}:
         return Checked(False, "math", "a set is not a list, a point or an interval", text)
-    if (problem := _unreadable(answer)) is not None:
+    if (problem := _unreadable(answer, is_expression)) is not None:
         return Checked(False, "math", f"the answer {problem}", text[:MAX_CHARS])
     try:
-        is_right, parsed = _math_verify(list(map(_latex, wanted)), _latex(answer))
+        is_right, parsed = _math_verify(list(wanted), answer)
     except SandboxError as error:
         return Checked(None, "math", f"math-verify failed: {quoted(str(error))}", None)
     relation = "equals" if is_right else "is not"
@@ -73,7 +75,7 @@ def check_readable(expected: str) -> Checked:
     if find_spec("math_verify") is None:
         return Checked(True, "math", "math-verify is not installed", None)
     try:
-        is_right, parsed = _math_verify([_latex(expected)], _latex(expected))
+        is_right, parsed = _math_verify([expected], expected)
     except SandboxError as error:
         return Checked(False, "math", f"math-verify: {quoted(str(error))}", None)
     return Checked(is_right, "math", f"math-verify reads {parsed}", None)
@@ -87,11 +89,12 @@ def _is_set(text: str) -> bool | None:
     return False if text.startswith(("(", "[")) and "," in text else None
 
 
-def _unreadable(answer: str) -> str | None:
-    """Why an answer is not passed to the library; None if it can be."""
+def _unreadable(answer: str, is_expression: bool) -> str | None:
+    """Why an answer is not evaluated; None if it can be."""
     if len(answer) > MAX_CHARS:
         return f"has more than {MAX_CHARS} characters"
-    if is_hedged(answer):
+    # An expression has no words except those between the values of a list: `x = 1 or x = 2`.
+    if not is_expression and is_hedged(answer):
         return "says more than one thing"
     if _BIG_POWER.search(answer) or _LONG_DIGITS.search(answer):
         return "has a number too large to compute"
@@ -106,8 +109,10 @@ def _compact(text: str) -> str:
 
 
 def _exact(text: str) -> Fraction | None:
-    # Factorials and equations are left to the library: `y = 3` is not `x = 3`.
-    return None if "!" in text or "=" in text else number_of(text)
+    # Factorials and equations are left to the library: `y = 3` is not `x = 3`, and `2cos(x)` is not 2.
+    statement = parse(text)
+    is_number = statement is None or is_plain_number(statement) or _SCIENTIFIC.fullmatch(text.strip())
+    return None if "!" in text or "=" in text or not is_number else number_of(text)
 
 
 def _latex(text: str) -> str:
@@ -123,20 +128,30 @@ def _latex(text: str) -> str:
     return f"${text}$"
 
 
-def _verify(wanted: list[str], answer: str) -> tuple[bool, str | None]:
-    """Runs in the child: whether the answer equals an expected one, and its sympy form."""
-    golds = [_parsed(text) for text in wanted]
-    if not golds[0]:
-        raise ValueError(f"the expected answer {wanted[0]!r} cannot be read")
-    from math_verify import verify
+def _verify(wanted: Sequence[str], answer: str) -> tuple[bool, str | None]:
+    """Runs in the sandbox: whether the answer equals an expected one, and its sympy form if not."""
+    is_right = _evaluated(wanted, answer)
+    if is_right:
+        return True, None
+    given = _parsed(_latex(answer))
+    if is_right is None:
+        golds = [_parsed(_latex(text)) for text in wanted]
+        if not golds[0]:
+            raise ValueError(f"the expected answer {wanted[0]!r} cannot be read")
+        from math_verify import verify
 
-    given = _parsed(answer)
-    if not given:
-        return False, None
-    is_right = any(
-        verify(gold, given, float_rounding=_EXACT_DECIMALS, timeout_seconds=None) for gold in golds
-    )
-    return is_right, str(given[0])
+        is_right = bool(given) and any(
+            verify(gold, given, float_rounding=_EXACT_DECIMALS, timeout_seconds=None) for gold in golds
+        )
+    return is_right, str(given[0]) if given else None
+
+
+def _evaluated(wanted: Sequence[str], answer: str) -> bool | None:
+    """The verdict of evaluating both sides; None if one of them is outside that notation."""
+    from tunix_rt.evaluation.scoring.checkers.equality import is_equal
+
+    verdicts = {is_equal(text, answer) for text in wanted}
+    return True if True in verdicts else None if None in verdicts else False
 
 
 def _parsed(text: str) -> list[object]:
@@ -149,7 +164,7 @@ def _prepare() -> None:
     import logging
 
     logging.getLogger("math_verify").setLevel(logging.CRITICAL)
-    _verify(["$1$"], "$1$")
+    _verify(("1", "\\text{no}"), "\\text{two}")
 
 
 _math_verify = Sandbox(_verify, prepare=_prepare, can_read_files=True)
