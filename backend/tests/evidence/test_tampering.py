@@ -99,7 +99,7 @@ FORGERIES = {
     "step loss": (edit_first_line("metrics.jsonl", lambda value: value.update(loss=9.0)), "figures"),
     "expected answer": (
         edit_first_line("evalset.jsonl", lambda value: value.update(expected_answer="19")),
-        "run",
+        "evaluation",
     ),
     "run status": (
         change_json("run_manifest.json", lambda value: value.update(status="cancelled")),
@@ -150,7 +150,8 @@ def test_replaced_weights_are_caught(tmp_path: Path) -> None:
     verdict = verify_evidence(bundle)
 
     assert [problem.detail for problem in verdict.problems] == [
-        "the weights in model/ are not those that were evaluated"
+        "evaluation.json has other weights than the run exported",
+        "the weights in model/ are not those that were evaluated",
     ]
 
 
