@@ -163,3 +163,19 @@ def test_nan_value_is_caught(bundle: Path) -> None:
     verdict = verify_evidence(bundle)
 
     assert any("NaN is not a JSON number" in problem.detail for problem in verdict.problems)
+
+
+@pytest.mark.parametrize(
+    ("change", "check"),
+    [
+        ({"epoch": 1e-300}, "training"),
+        ({"time": "9999-12-31T23:59:59.999999Z"}, "training"),
+        ({"time": "2026-01-01T00:00:00"}, "training"),
+        ({"loss": 1e308}, "figures"),
+    ],
+)
+def test_absurd_values_fail_without_an_error(bundle: Path, change: dict[str, Any], check: str) -> None:
+    edit_first_line("metrics.jsonl", lambda value: value.update(change))(bundle)
+    reseal(bundle)
+
+    assert check in failed_checks(verify_evidence(bundle))

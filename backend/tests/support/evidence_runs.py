@@ -266,7 +266,7 @@ def reseal(bundle: Path, *, renders: bool = True) -> None:
     _rehash_run(bundle)
     old = EvidenceManifest.model_validate_json((bundle / EVIDENCE_FILE).read_bytes())
     if renders:
-        with suppress(DataError):  # invalid files cannot be rendered
+        with suppress(DataError, ArithmeticError, ValueError):  # invalid files cannot be rendered
             _render_again(bundle, old)
     manifest = json.loads((bundle / "run_manifest.json").read_bytes())
     sealed = old.model_copy(update={"status": manifest["status"], "files": _files(bundle, old)})

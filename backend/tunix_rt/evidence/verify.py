@@ -41,6 +41,8 @@ from tunix_rt.evidence.types import (
 )
 
 _MAX_PROBLEMS = 1_000
+_INCOMPARABLE = (ArithmeticError, TypeError, ValueError)
+"""Errors of valid but absurd values: a time in the year 9999, or without a time zone, an epoch of 1e-300."""
 
 Replay = Callable[[Bundle, EvidenceManifest], Check]
 """Trains the first steps again; passed in by callers that may load an engine."""
@@ -161,6 +163,8 @@ def _content_checks(bundle: Bundle, manifest: EvidenceManifest, evalsets_dir: Pa
         except DataError as error:
             problem = BundleProblem(detail=error.detail, next_step=error.next_step)
             return check_of(name, "", [problem])
+        except _INCOMPARABLE as error:
+            return check_of(name, "", [BundleProblem(detail=f"values that cannot be compared: {error}")])
 
     def consistent(name: CheckName, detail: str, find: _FindProblems, *needs: str) -> Check:
         def run() -> Check:

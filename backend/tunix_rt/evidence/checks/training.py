@@ -42,7 +42,9 @@ def training_problems(contents: Contents, evidence: EvidenceManifest) -> Iterato
     """Contradictions between what was to be trained, what was logged, and when."""
     manifest, recipe = contents.manifest(), contents.resolved_recipe()
     events, log = list(contents.events()), _read_log(contents)
-    is_resumed = any(event.kind == "resumed" for event in events)
+    # A process that finds no checkpoint starts again.
+    restarted_at = [event.time for event in events[1:] if event.kind in ("started", "resumed")]
+    is_resumed = bool(restarted_at)
     yield from _recipe_problems(manifest, recipe)
     yield from _event_problems(manifest, recipe, events, is_resumed=is_resumed)
     yield from _time_problems(manifest, events, is_resumed=is_resumed)
@@ -57,7 +59,7 @@ def training_problems(contents: Contents, evidence: EvidenceManifest) -> Iterato
             recipe,
             started_at,
             log,
-            resumed_at=[event.time for event in events if event.kind == "resumed"],
+            resumed_at=restarted_at,
             needs_batches=evidence.evidence_version != "1",
         )
         yield from checked.problems(contents.metrics())
