@@ -83,12 +83,14 @@ def test_damage_is_named(bundle: Path, damage: str) -> None:
 
 def test_newer_version_is_not_damage(bundle: Path) -> None:
     path = bundle / "evidence.json"
-    newer = json.loads(path.read_bytes()) | {"evidence_version": "2", "tunix_rt_version": "9.0.0"}
+    newer = json.loads(path.read_bytes()) | {"evidence_version": "3", "tunix_rt_version": "9.0.0"}
     path.write_text(json.dumps(newer))
 
     problem = verify_evidence(bundle).problems[0]
 
-    assert problem.detail == "The bundle has evidence version '2'; this tunix-rt supports version '1'."
+    assert (
+        problem.detail == "The bundle has evidence version '3'; this tunix-rt supports the versions '1', '2'."
+    )
     assert problem.next_step == "Verify it with the tunix-rt that packed it (9.0.0) or a newer one."
 
 
@@ -213,3 +215,27 @@ def test_endless_line_is_not_buffered(bundle: Path) -> None:
     expected = "predictions.jsonl cannot be read: a line is longer than"
     assert any(expected in problem.detail for problem in verdict.problems)
     assert peak_bytes < 4 * MAX_LINE_BYTES
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("./", None),
+        ("", "the entry '' has no name"),
+        ("a:b", "a:b is not listed"),
+        ("C:/b", "the entry 'C:/b' is an absolute path or a path of another system"),
+    ],
+)
+def test_odd_entry_names_are_reported(original: Path, tmp_path: Path, name: str, problem: str | None) -> None:
+    path = tmp_path / "bundle.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for file in sorted(original.rglob("*")):
+            if file.is_file():
+                archive.write(file, file.relative_to(original).as_posix())
+        entry = zipfile.ZipInfo("placeholder")
+        entry.filename = name
+        archive.writestr(entry, b"")
+
+    verdict = verify_evidence(path)
+
+    assert [found.detail for found in verdict.problems][:1] == ([] if problem is None else [problem])

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tunix_rt.evidence.check_run import RESAMPLING_TOLERANCE, is_within_resampling_error
+from tunix_rt.evidence.checks.scores import RESAMPLING_TOLERANCE, is_within_resampling_error
 
 BOOTSTRAP_SCORE = {"value": 0.5, "low": 0.4, "high": 0.6, "n": 100, "method": "bootstrap-by-item"}
 

@@ -4,27 +4,14 @@ import shutil
 from pathlib import Path
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    NoEncryption,
-    PrivateFormat,
-    PublicFormat,
-)
 from support.evidence_runs import packed, reseal
+from support.keys import make_keys, rewrapped
 
 from tunix_rt.base.errors import InvalidInputError
+from tunix_rt.evidence.files import BundleWriter
+from tunix_rt.evidence.sign import sign_bundle
 from tunix_rt.evidence.types import Check
 from tunix_rt.evidence.verify import verify_evidence
-
-
-def make_keys(directory: Path, name: str) -> tuple[Path, Path]:
-    """Write a private key and its public key."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    private, public = directory / f"{name}.pem", directory / f"{name}.pub"
-    private.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
-    public.write_bytes(key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
-    return private, public
 
 
 @pytest.fixture(scope="module")
@@ -76,3 +63,33 @@ def test_invalid_key_is_rejected(tmp_path: Path) -> None:
         packed(tmp_path / "home", tmp_path / "bundle", private_key=tmp_path / "key.pem")
 
     assert "openssl ecparam" in caught.value.next_step
+
+
+def test_key_is_its_bytes_not_its_text(signed: Path, tmp_path: Path) -> None:
+    (tmp_path / "owner.pub").write_bytes(rewrapped((signed / "owner.pub").read_bytes()))
+
+    check = signature_check(signed / "bundle", tmp_path / "owner.pub")
+
+    assert check.status == "passed", check.problems
+    assert check.shows is not None
+    assert check.shows.startswith("signed by the given key ")
+
+
+def test_stripped_signature_is_visible(signed: Path, tmp_path: Path) -> None:
+    bundle = Path(shutil.copytree(signed / "bundle", tmp_path / "bundle"))
+    (bundle / "evidence.sig").unlink()
+    (bundle / "evidence.pub").unlink()
+    reseal(bundle)
+
+    check = signature_check(bundle)
+
+    assert check.problems[0].detail.startswith("the signature is missing: evidence.json names the key ")
+
+
+def test_signature_of_another_key_is_visible(signed: Path, tmp_path: Path) -> None:
+    bundle = Path(shutil.copytree(signed / "bundle", tmp_path / "bundle"))
+    private, _ = make_keys(tmp_path, "stranger")
+    sign_bundle(bundle, private)
+    BundleWriter(bundle).write_sums()
+
+    assert "evidence.json names the key" in signature_check(bundle).problems[0].detail

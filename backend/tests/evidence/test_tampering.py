@@ -114,7 +114,7 @@ FORGERIES = {
     "step loss": (edit_first_line("metrics.jsonl", lambda value: value.update(loss=9.0)), "figures"),
     "expected answer": (
         edit_first_line("evalset.jsonl", lambda value: value.update(expected_answer="19")),
-        "run",
+        "evaluation",
     ),
     "run status": (
         change_json("run_manifest.json", lambda value: value.update(status="cancelled")),
@@ -165,7 +165,8 @@ def test_replaced_weights_are_caught(tmp_path: Path) -> None:
     verdict = verify_evidence(bundle)
 
     assert [problem.detail for problem in verdict.problems] == [
-        "the weights in model/ are not those that were evaluated"
+        "evaluation.json has other weights than the run exported",
+        "the weights in model/ are not those that were evaluated",
     ]
 
 
@@ -177,3 +178,19 @@ def test_nan_value_is_caught(bundle: Path) -> None:
     verdict = verify_evidence(bundle)
 
     assert any("NaN is not a JSON number" in problem.detail for problem in verdict.problems)
+
+
+@pytest.mark.parametrize(
+    ("change", "check"),
+    [
+        ({"epoch": 1e-300}, "training"),
+        ({"time": "9999-12-31T23:59:59.999999Z"}, "training"),
+        ({"time": "2026-01-01T00:00:00"}, "training"),
+        ({"loss": 1e308}, "figures"),
+    ],
+)
+def test_absurd_values_fail_without_an_error(bundle: Path, change: dict[str, Any], check: str) -> None:
+    edit_first_line("metrics.jsonl", lambda value: value.update(change))(bundle)
+    reseal(bundle)
+
+    assert check in failed_checks(verify_evidence(bundle))

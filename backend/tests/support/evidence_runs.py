@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,31 +13,33 @@ from uuid import UUID
 from support.datasets import build, sums
 from support.evaluations import make_generation, make_protocol
 from support.recipes import make_recipe
-from tunix_rt.base.errors import DivergedError
+from tunix_rt.base.errors import DataError, DivergedError
 from tunix_rt.base.settings import Settings
 from tunix_rt.datasets.types import EvalItem, evalset_hash
 from tunix_rt.engines.planning.types import Plan
 from tunix_rt.engines.training.data import dataset_rows
 from tunix_rt.engines.training.job import TrainingJob, TrainingResult
+from tunix_rt.engines.training.preparation import Prepared, prepare
 from tunix_rt.engines.training.records import Progress, RunRecords
 from tunix_rt.engines.training.run import run
-from tunix_rt.engines.training.run_dir import RunDir, add_run_files
+from tunix_rt.engines.training.run_dir import RunDir, add_run_files, read_manifest
 from tunix_rt.engines.training.types import MetricsLine, RunEnvironment, RunFigures, ValidationLine
-from tunix_rt.engines.weights.sources import weights_hash
+from tunix_rt.engines.weights.sources import weights_digest
 from tunix_rt.evaluation.evaluate import finish_evaluation
 from tunix_rt.evaluation.files import EvaluationDir
 from tunix_rt.evaluation.scoring.judgement import protocol_versions
-from tunix_rt.evaluation.types import EvaluationStart
-from tunix_rt.evidence.check_run import json_text
-from tunix_rt.evidence.files import BundleWriter
+from tunix_rt.evaluation.types import EvaluationStart, FinishedBatch
+from tunix_rt.evidence.documents import CRATE_FILE, json_text, ro_crate
+from tunix_rt.evidence.files import BundleWriter, open_bundle
 from tunix_rt.evidence.pack import PackRequest, pack_evidence
-from tunix_rt.evidence.types import EVIDENCE_FILE, EvidenceManifest, kind_of
+from tunix_rt.evidence.page import PAGE_FILE, evidence_page
+from tunix_rt.evidence.reader import Contents
+from tunix_rt.evidence.types import EVIDENCE_FILE, EvidenceFile, EvidenceManifest, kind_of
 from tunix_rt.models.types import EvaluatedModel
 from tunix_rt.recipes.load import ResolvedRecipe
 
 RUN = "run-1"
 DATASET = "demo-v1"
-NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 LOSSES = (3.0, 2.0, 1.5)
 ITEMS = (
     EvalItem(id="one", prompt="What is 9 + 9?", expected_answer="18", category="sum", difficulty="easy"),
@@ -44,6 +47,16 @@ ITEMS = (
 )
 ANSWERS = {"one": "18", "two": "18"}
 """One correct and one wrong answer."""
+TOKENS_PER_S = 10_000.0
+RECIPE = {
+    "data.row_length": 64,
+    "training.num_steps": len(LOSSES),
+    "training.batch_size": 2,
+    "training.learning_rate": 1e-3,
+    "eval.every_steps": len(LOSSES),
+    "eval.split": "train",
+    "output.log_every_steps": 1,
+}
 ENVIRONMENT = RunEnvironment(
     python="3.11.7",
     platform="Linux",
@@ -98,55 +111,65 @@ class WritingEngine:
     name: str = "fake"
 
     def train(self, job: TrainingJob, records: RunRecords) -> TrainingResult:
+        prepared = prepare(job.resolved.recipe, job.data)
         records.log("engine fake: there is no other")
         records.begin(step=0)
+        records.log(f"devices    {ENVIRONMENT.device}")
         records.write_json("recipe.resolved.json", job.resolved.to_json())
         records.write_json("environment.json", ENVIRONMENT.to_json())
         records.write_json("plan.json", PLAN.model_dump(mode="json", exclude_none=True))
         records.event("started", f"run {job.run_dir.run_id}")
         for step, loss in enumerate(self.losses, start=1):
-            records.metrics(_line(step, loss, self.seed))
-            records.progress(Progress(step, len(self.losses), loss, 1e-3, None, None))
+            line = _line(prepared, step, loss, self.seed)
+            records.metrics(line)
+            records.progress(Progress(step, len(self.losses), loss, line.lr, None, None))
         if self.fails:
             raise DivergedError("The loss is no longer a number.", next_step="Lower the learning rate.")
-        records.metrics(_validation(len(LOSSES), 1.75))
+        records.metrics(_validation(prepared, len(LOSSES), 1.75))
         job.run_dir.model.mkdir()
         (job.run_dir.model / "model.safetensors").write_bytes(b"weights" * 10)
         return TrainingResult(
             RunFigures(
                 num_steps=len(LOSSES),
                 num_planned_steps=len(LOSSES),
-                num_examples=4,
-                num_dropped_examples=0,
-                fill_ratio=1.0,
+                num_examples=prepared.batches.num_examples,
+                num_dropped_examples=prepared.batches.num_dropped,
+                fill_ratio=prepared.batches.fill_ratio,
                 final_loss=LOSSES[-1],
                 validation_loss=1.75,
                 best_validation_loss=1.75,
                 best_step=len(LOSSES),
-                tokens_per_s=100.0,
+                tokens_per_s=TOKENS_PER_S,
                 peak_memory_bytes=2_000,
             )
         )
 
 
-def _line(step: int, loss: float, seed: int) -> MetricsLine:
+def _line(prepared: Prepared, step: int, loss: float, seed: int) -> MetricsLine:
+    batch = prepared.batches.batch(step - 1)
     return MetricsLine(
         step=step,
-        epoch=step / 4,
+        epoch=prepared.epoch_after(step),
         loss=loss,
-        lr=1e-3,
+        lr=prepared.recipe.training.learning_rate_at(step - 1, prepared.num_steps),
         grad_norm=1.0,
-        tokens=8,
-        trained_tokens=4,
-        batch_sha256=hashlib.sha256(bytes([seed, step])).hexdigest(),
-        tokens_per_s=100.0 if step > 1 else None,
+        tokens=int((batch.segment_ids > 0).sum()),
+        trained_tokens=batch.num_trained_tokens,
+        batch_sha256=hashlib.sha256(bytes([seed])).hexdigest() if seed else batch.sha256,
+        tokens_per_s=TOKENS_PER_S if step > 1 else None,
         peak_memory_bytes=1_000 + step,
-        time=NOON,
+        time=datetime.now(UTC),
     )
 
 
-def _validation(step: int, loss: float) -> ValidationLine:
-    return ValidationLine(step=step, epoch=1.0, validation_loss=loss, validation_tokens=4, time=NOON)
+def _validation(prepared: Prepared, step: int, loss: float) -> ValidationLine:
+    return ValidationLine(
+        step=step,
+        epoch=prepared.epoch_after(step),
+        validation_loss=loss,
+        validation_tokens=4,
+        time=datetime.now(UTC),
+    )
 
 
 def trained_run(
@@ -155,9 +178,7 @@ def trained_run(
     """Run `WritingEngine` on four sums with the runner that all engines share."""
     settings = Settings(home=home)
     build(home, sums(4))
-    resolved = ResolvedRecipe(
-        recipe=make_recipe("tiny-llama", **{"data.dataset": DATASET, "eval.every_steps": None})
-    )
+    resolved = ResolvedRecipe(recipe=make_recipe("tiny-llama", **{"data.dataset": DATASET, **RECIPE}))
     job = TrainingJob(
         resolved=resolved,
         data=dataset_rows(settings, resolved.recipe),
@@ -182,26 +203,43 @@ def evaluate(home: Path, run_dir: RunDir) -> None:
     """Add an evaluation with fixed answers to a run: one of two is correct."""
     directory = EvaluationDir(Settings(home=home).evaluations_dir / str(UUID(int=7)))
     protocol = make_protocol(evalset_hash=evalset_hash(ITEMS), versions=protocol_versions(ITEMS))
+    run, digest = read_manifest(run_dir), weights_digest({"model": run_dir.model}, lambda _share: None)
+    assert run is not None
+    assert digest is not None
     start = EvaluationStart(
         evaluation_id=UUID(int=7),
-        created_at=NOON,
+        created_at=datetime.now(UTC),
         model=EvaluatedModel(
             name=run_dir.run_id,
             origin="run",
             run_id=run_dir.run_id,
-            base_model="tiny-llama",
-            weights_hash=weights_hash({"model": run_dir.model}, lambda _share: None),
+            base_model=run.model,
+            dataset=run.dataset,
+            dataset_hash=run.dataset_hash,
+            recipe=run.recipe,
+            weights_hash=digest.total,
+            weight_files=digest.files,
         ),
         evalset="sums",
         protocol=protocol,
     )
     directory.begin(start, ITEMS)
-    directory.write_generations(
+    generations = [
         make_generation(
             item.id, text=f"<reasoning>\n9 + 9 = 18\n</reasoning>\n<answer>{ANSWERS[item.id]}</answer>"
         )
         for item in ITEMS
+    ]
+    batch = FinishedBatch(
+        engine="fake",
+        device=ENVIRONMENT.device,
+        precision="float32",
+        num_generations=len(generations),
+        num_new_tokens=sum(generation.num_new_tokens for generation in generations),
+        seconds=0.01,
     )
+    with directory.writing() as add:
+        add(generations, batch)
     finish_evaluation(directory, start)
     add_run_files(run_dir, {path.name: path for path in (directory.predictions, directory.evaluation)})
 
@@ -223,21 +261,38 @@ def change_json(path: str, change: Callable[[Any], None]) -> Callable[[Path], No
     return forge
 
 
-def reseal(bundle: Path) -> None:
-    """Recompute every hash of a changed bundle, as a careful forger would."""
+def reseal(bundle: Path, *, renders: bool = True) -> None:
+    """Recompute every hash of a changed bundle and render its pages again, as a careful forger would."""
     _rehash_run(bundle)
     old = EvidenceManifest.model_validate_json((bundle / EVIDENCE_FILE).read_bytes())
+    if renders:
+        with suppress(DataError, ArithmeticError, ValueError):  # invalid files cannot be rendered
+            _render_again(bundle, old)
     manifest = json.loads((bundle / "run_manifest.json").read_bytes())
-    files = [
+    sealed = old.model_copy(update={"status": manifest["status"], "files": _files(bundle, old)})
+    writer = BundleWriter(bundle)
+    writer.finish(sealed.sealed())
+    writer.write_sums()
+
+
+def _files(bundle: Path, old: EvidenceManifest) -> tuple[EvidenceFile, ...]:
+    return tuple(
         file.model_copy(
             update={"sha256": _sha256(bundle / file.path), "size_bytes": (bundle / file.path).stat().st_size}
         )
         for file in old.files
-    ]
-    sealed = old.model_copy(update={"files": tuple(files), "status": manifest["status"]}).sealed()
-    writer = BundleWriter(bundle)
-    writer.finish(sealed)
-    writer.write_sums()
+        if (bundle / file.path).is_file()
+    )
+
+
+def _render_again(bundle: Path, old: EvidenceManifest) -> None:
+    with open_bundle(bundle) as opened:
+        contents = Contents(opened)
+        manifest = old.model_copy(update={"files": _files(bundle, old)})
+        (bundle / PAGE_FILE).write_text(evidence_page(contents, manifest), encoding="utf-8")
+        listed = [file for file in _files(bundle, old) if file.path != CRATE_FILE]
+        crate = ro_crate(contents.manifest(), old.headline, listed, old.created_at.isoformat())
+        (bundle / CRATE_FILE).write_text(json_text(crate.to_json()), encoding="utf-8")
 
 
 def _rehash_run(bundle: Path) -> None:

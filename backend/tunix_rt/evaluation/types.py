@@ -310,7 +310,12 @@ class EvaluationStart(Record):
 
     def differences(self, other: "EvaluationStart") -> tuple[str, ...]:
         """How the two differ, one line each; empty if one may resume the other."""
-        pairs = [(f"model.{name}", mine, getattr(other.model, name)) for name, mine in self.model]
+        # `weights_hash` covers the files, which older requests do not have.
+        pairs = [
+            (f"model.{name}", mine, getattr(other.model, name))
+            for name, mine in self.model
+            if name != "weight_files"
+        ]
         pairs.append(("rescored_from", self.rescored_from, other.rescored_from))
         changed = (f"{name}: {mine} / {theirs}" for name, mine, theirs in pairs if mine != theirs)
         return (*self.protocol.differences(other.protocol), *changed)

@@ -62,8 +62,9 @@ def print_verdict(verdict: EvidenceVerdict) -> None:
         # The headline of an invalid bundle is not printed: it could be quoted.
         say(f"\n{verdict.manifest.headline if verdict.passed else 'Do not trust this bundle.'}")
         say(f"content hash {verdict.manifest.content_hash}")
-    word, style = ("VERIFIED", "green") if verdict.passed else ("NOT VERIFIED", _FAILED_STYLE)
-    out.print(word, style=style)
+    shown = f": {', '.join(verdict.shown)}" if verdict.shown else ""
+    word, style = (f"VERIFIED{shown}", "green") if verdict.passed else ("NOT VERIFIED", _FAILED_STYLE)
+    out.print(word, style=style, markup=False, highlight=False)
 
 
 Run = Annotated[str, typer.Argument(metavar="RUN", help="Id of a run, or its directory.")]
@@ -137,7 +138,8 @@ def verify(
     """Verify a bundle: hash, validate, recompute and rescore everything. Exit 1 if any check fails."""
     with TrainingView(err) as view:
         again = None if replay is None else Replay(replay, _train, view, device)
-        verdict = verify_evidence(bundle, public_key=public_key, replay=again)
+        evalsets_dir = load_settings().evalsets_dir
+        verdict = verify_evidence(bundle, public_key=public_key, replay=again, evalsets_dir=evalsets_dir)
     if html is not None:
         with write_atomically(html, what="writing the verdict") as file:
             file.write(verdict_page(verdict).encode())

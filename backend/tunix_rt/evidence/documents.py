@@ -7,6 +7,7 @@ http://mlcommons.org/croissant/1.0
 https://in-toto.io/Statement/v1 with the predicate https://slsa.dev/provenance/v1
 """
 
+import json
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import PurePosixPath
@@ -372,6 +373,11 @@ def _inputs(manifest: RunManifest, environment: RunEnvironment) -> list[Resource
         Resource(name=name, uri=f"pkg:pypi/{name.lower()}@{versions[name]}") for name in sorted(versions)
     ]
     return found
+
+
+def json_text(value: object) -> str:
+    """The canonical text of a derived JSON file; verification compares it byte for byte."""
+    return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
 
 
 _GIB = 1 << 30

@@ -5,6 +5,7 @@ Bundles are untrusted: nothing is unpacked, no link is followed, and reads are b
 
 import hashlib
 import os
+import re
 import shutil
 import stat
 import zipfile
@@ -32,12 +33,15 @@ MAX_RATIO = 100
 FREE_BYTES = 1 << 30
 MAX_FILES = 50_000
 _ENCRYPTED = 0x1
-_WINDOWS_DRIVE = 2
+_WINDOWS_DRIVE = re.compile(r"[A-Za-z]:/")
+"""`a:b` is an ordinary name; with a slash, Windows would leave the bundle."""
 
 
 def _problem(entry: zipfile.ZipInfo) -> str | None:
     path = PurePosixPath(entry.filename)
-    if entry.filename.startswith("/") or "\\" in entry.filename or path.parts[0][1:_WINDOWS_DRIVE] == ":":
+    if not entry.filename:
+        return "has no name"
+    if entry.filename.startswith("/") or "\\" in entry.filename or _WINDOWS_DRIVE.match(entry.filename):
         return "is an absolute path or a path of another system"
     if ".." in path.parts or "\x00" in entry.orig_filename:
         return "leads out of the bundle"

@@ -22,12 +22,12 @@ from tunix_rt.engines.training.run_dir import RunDir, read_manifest
 from tunix_rt.engines.training.types import RunManifest
 from tunix_rt.evaluation.files import EvaluationDir
 from tunix_rt.evaluation.rescore import load_items
-from tunix_rt.evidence.check_run import json_text
 from tunix_rt.evidence.documents import (
     CRATE_FILE,
     croissant,
     devices_text,
     environment_text,
+    json_text,
     lock_text,
     ro_crate,
     statement,
@@ -35,7 +35,7 @@ from tunix_rt.evidence.documents import (
 from tunix_rt.evidence.files import BundleWriter, bundle_entries, open_bundle
 from tunix_rt.evidence.page import PAGE_FILE, evidence_page
 from tunix_rt.evidence.reader import Contents
-from tunix_rt.evidence.sign import sign_bundle
+from tunix_rt.evidence.sign import key_id, public_key_of, sign_bundle
 from tunix_rt.evidence.summary import EvalSummary, eval_summary, failure_headline, success_headline
 from tunix_rt.evidence.types import (
     EVIDENCE_FILE,
@@ -104,7 +104,7 @@ def pack_evidence(settings: Settings, request: PackRequest) -> PackedEvidence:
     _require_replaceable(result, run_dir)
     with _locked(run_dir), _staging(target, is_zip=request.is_zip) as staged:
         manifest = _BundleBuilder(settings, request, staged).build()
-        verdict = verify_evidence(staged)
+        verdict = verify_evidence(staged, evalsets_dir=settings.evalsets_dir)
         if not verdict.passed:
             problems = verdict.problems
             shown = "".join(f"\n- {problem.detail}" for problem in problems[:_MAX_SHOWN])
@@ -163,7 +163,7 @@ class _BundleBuilder:
             headline = failure_headline(run_id, run)
         else:
             headline = run_id if self._summary is None else success_headline(self._summary)
-        now = datetime.now(UTC)
+        now, key = datetime.now(UTC), self._request.private_key
         manifest = EvidenceManifest(
             evidence_id=evidence_id(run_id),
             kind="failure-report" if self._request.is_failure_report else "evidence",
@@ -174,14 +174,16 @@ class _BundleBuilder:
             tunix_rt_version=__version__,
             files=writer.files,
             left_out=tuple(sorted(self._left_out, key=lambda file: file.path)),
+            signer=None if key is None else key_id(public_key_of(key)),
         )
-        writer.add(PAGE_FILE, evidence_page(writer.directory, manifest).encode())
+        with open_bundle(writer.directory) as written:
+            writer.add(PAGE_FILE, evidence_page(Contents(written), manifest).encode())
         if run is not None:
             self._add_json(CRATE_FILE, ro_crate(run, headline, writer.files, now.isoformat()).to_json())
         manifest = manifest.model_copy(update={"files": writer.files}).sealed()
         writer.finish(manifest)
-        if self._request.private_key is not None:
-            sign_bundle(writer.directory, self._request.private_key)
+        if key is not None:
+            sign_bundle(writer.directory, key)
         writer.write_sums()
         return manifest
 

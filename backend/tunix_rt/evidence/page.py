@@ -10,7 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from tunix_rt.engines.training.types import MetricsLine
 from tunix_rt.evaluation.types import Estimate
-from tunix_rt.evidence.files import open_bundle
+from tunix_rt.evidence.documents import CRATE_FILE
 from tunix_rt.evidence.reader import Contents
 from tunix_rt.evidence.types import EvidenceManifest, EvidenceVerdict
 
@@ -127,39 +127,44 @@ class _Axis:
 
 
 PAGE_FILE = "evidence.html"
+_RENDERED = (PAGE_FILE, CRATE_FILE)
 _TEMPLATES_DIR = Path(__file__).parent / "templates"
 _KIB = 1024
 _UNITS = ("KiB", "MiB", "GiB", "TiB")
 
 
-def evidence_page(directory: Path, manifest: EvidenceManifest) -> str:
-    """Render the page of a bundle whose other files are in `directory`; all values are escaped."""
-    with open_bundle(directory) as bundle:
-        contents = Contents(bundle)
-        series: dict[str, list[Point]] = {"training": [], "validation": [], "tokens/s": []}
-        for line in contents.metrics() if contents.has("metrics.jsonl") else ():
-            if not isinstance(line, MetricsLine):
-                series["validation"].append((line.step, line.validation_loss))
-                continue
-            series["training"].append((line.step, line.loss))
-            if line.tokens_per_s is not None:
-                series["tokens/s"].append((line.step, line.tokens_per_s))
-        speed = line_chart("Speed, tokens per second", {"tokens/s": series.pop("tokens/s")})
-        scores: dict[str, Estimate] = {}
-        if contents.has("evaluation.json"):
-            found = contents.evaluation().scores
-            groups = {"all questions": found.overall, **found.by_section, **found.by_difficulty}
-            scores = {name: group.accuracy for name, group in groups.items() if group.accuracy is not None}
-        # None for files that the bundle does not contain.
-        data = {
-            "manifest": manifest,
-            "run": contents.manifest() if contents.has("run_manifest.json") else None,
-            "environment": contents.environment() if contents.has("environment.json") else None,
-            "summary": contents.summary() if contents.has("eval_summary.json") else None,
-            "losses": line_chart("Loss, nats per trained token", series),
-            "speed": speed,
-            "scores": scores,
-        }
+def evidence_page(contents: Contents, manifest: EvidenceManifest) -> str:
+    """Render the page of a bundle; all values are escaped.
+
+    The page does not list itself and the crate, which covers the page: both are written after it.
+    """
+    manifest = manifest.model_copy(
+        update={"files": tuple(file for file in manifest.files if file.path not in _RENDERED)}
+    )
+    series: dict[str, list[Point]] = {"training": [], "validation": [], "tokens/s": []}
+    for line in contents.metrics() if contents.has("metrics.jsonl") else ():
+        if not isinstance(line, MetricsLine):
+            series["validation"].append((line.step, line.validation_loss))
+            continue
+        series["training"].append((line.step, line.loss))
+        if line.tokens_per_s is not None:
+            series["tokens/s"].append((line.step, line.tokens_per_s))
+    speed = line_chart("Speed, tokens per second", {"tokens/s": series.pop("tokens/s")})
+    scores: dict[str, Estimate] = {}
+    if contents.has("evaluation.json"):
+        found = contents.evaluation().scores
+        groups = {"all questions": found.overall, **found.by_section, **found.by_difficulty}
+        scores = {name: group.accuracy for name, group in groups.items() if group.accuracy is not None}
+    # None for files that the bundle does not contain.
+    data = {
+        "manifest": manifest,
+        "run": contents.manifest() if contents.has("run_manifest.json") else None,
+        "environment": contents.environment() if contents.has("environment.json") else None,
+        "summary": contents.summary() if contents.has("eval_summary.json") else None,
+        "losses": line_chart("Loss, nats per trained token", series),
+        "speed": speed,
+        "scores": scores,
+    }
     return _template("evidence.html.jinja").render(data=data)
 
 

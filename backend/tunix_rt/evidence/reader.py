@@ -107,6 +107,18 @@ class Contents:
         """The evaluation of the run."""
         return self._model("evaluation.json", Evaluation)
 
+    def evaluation_start(self) -> EvaluationStart:
+        """The request of the evaluation."""
+        return self._model("eval_request.json", EvaluationStart)
+
+    def plan(self) -> Plan:
+        """The prediction that was made before the run."""
+        return self._model("plan.json", Plan)
+
+    def resolved_recipe(self) -> ResolvedRecipeFile:
+        """The resolved recipe."""
+        return self._model("recipe.resolved.json", ResolvedRecipeFile)
+
     def summary(self) -> EvalSummary:
         """The summary of the evaluation."""
         return self._model("eval_summary.json", EvalSummary)
@@ -137,6 +149,10 @@ class Contents:
     def predictions(self) -> Iterator[Prediction]:
         """The predictions."""
         return self._lines("predictions.jsonl", "prediction")
+
+    def batches(self) -> Iterator[FinishedBatch]:
+        """The batches of the evaluation."""
+        return self._lines("eval_log.jsonl", "finished_batch")
 
     def text(self, path: str) -> bytes:
         """The content of a file."""

@@ -18,11 +18,12 @@ from tunix_rt.engines.training.run_dir import RunDir
 from tunix_rt.engines.training.types import MetricsLine, RunManifest
 from tunix_rt.engines.types import DeviceName, DeviceRequest
 from tunix_rt.engines.weights.sources import with_absolute_paths
-from tunix_rt.evidence.check_run import read_dataset
+from tunix_rt.evidence.checks.run import read_dataset
 from tunix_rt.evidence.files import Bundle, copy_out
 from tunix_rt.evidence.reader import Contents
 from tunix_rt.evidence.types import BundleProblem, Check, EvidenceManifest, check_of
 from tunix_rt.recipes.load import Flag, load_recipe
+from tunix_rt.recipes.types import EvalSection
 
 Train = Callable[[str, TrainingJob, View], RunManifest]
 """Engine name, job and view -> manifest of the run."""
@@ -72,7 +73,10 @@ class Replay:
             f"{max(again, default=0)} steps trained again, {len(stated)} of them logged and compared; "
             f"largest difference of a loss {largest:.2g}, {tolerance:g} allowed"
         )
-        return check_of("replay", detail, [BundleProblem(detail=problem) for problem in problems])
+        num_steps = max(again, default=0)
+        counted = "1 step" if num_steps == 1 else f"{num_steps:,} steps"
+        found = [BundleProblem(detail=problem) for problem in problems]
+        return check_of("replay", detail, found, shows=f"replayed ({counted})")
 
     def _logged_steps(self, contents: Contents) -> list[MetricsLine]:
         lines = (line for line in contents.metrics() if isinstance(line, MetricsLine))
@@ -96,6 +100,7 @@ class Replay:
             "output.save_every_steps": None,
             "output.model": "final",
             "eval.every_steps": None,
+            "eval.split": EvalSection().split,
             "eval.max_batches": None,
             "eval.early_stop_patience": None,
         }

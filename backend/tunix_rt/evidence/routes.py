@@ -95,7 +95,8 @@ def get_evidence(evidence_id: EvidenceId, home: OpenHome) -> EvidenceManifest:
 @router.post("/{evidence_id}/verify", responses=error_responses(404), response_model_exclude_none=True)
 def verify(evidence_id: EvidenceId, home: OpenHome) -> EvidenceVerdict:
     """Verify a bundle: hash, validate, recompute and rescore everything. 404 if unknown; 200 if it fails."""
-    return verify_evidence(service.bundle_dir(home.settings, evidence_id))
+    path = service.bundle_dir(home.settings, evidence_id)
+    return verify_evidence(path, evalsets_dir=home.settings.evalsets_dir)
 
 
 @router.post(
@@ -105,7 +106,8 @@ def verify(evidence_id: EvidenceId, home: OpenHome) -> EvidenceVerdict:
 )
 def verify_live(evidence_id: EvidenceId, home: OpenHome) -> StreamingResponse:
     """Verify a bundle, streaming the progress as JSON lines and finally the verdict. 404 if unknown."""
-    steps = iter_verification(service.bundle_dir(home.settings, evidence_id))
+    path = service.bundle_dir(home.settings, evidence_id)
+    steps = iter_verification(path, evalsets_dir=home.settings.evalsets_dir)
     lines = (f"{step.model_dump_json(exclude_none=True)}\n".encode() for step in steps)
     return StreamingResponse(lines, media_type="application/x-ndjson")
 

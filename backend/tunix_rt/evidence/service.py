@@ -11,7 +11,7 @@ from tunix_rt.base.files.atomic import storage_errors
 from tunix_rt.base.records import Count, Pagination, Record, pagination
 from tunix_rt.base.settings import Settings
 from tunix_rt.engines.training.types import RunStatus
-from tunix_rt.evidence.check_files import read_manifest
+from tunix_rt.evidence.checks.files import read_manifest
 from tunix_rt.evidence.files import open_bundle
 from tunix_rt.evidence.types import EVIDENCE_ID_PATTERN, SIGNATURE_FILE, BundleKind, EvidenceManifest
 

@@ -5,10 +5,11 @@ The manifest has exactly one valid encoding, so any changed byte invalidates its
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from fnmatch import fnmatchcase
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field
 
@@ -161,7 +162,11 @@ SIGNATURE_FILE = "evidence.sig"
 PUBLIC_KEY_FILE = "evidence.pub"
 UNLISTED_FILES = (EVIDENCE_FILE, SUMS_FILE, SIGNATURE_FILE, PUBLIC_KEY_FILE)
 """Files written after the list of files, and therefore not on it."""
-EVIDENCE_VERSION: Literal["1"] = "1"
+EvidenceVersion = Literal["1", "2"]
+EVIDENCE_VERSION: EvidenceVersion = "2"
+"""Raised when a rendered file changes, because verification renders it again. Bundles of version 1 name no
+signer, and their evaluations no weight files."""
+EVIDENCE_VERSIONS: tuple[EvidenceVersion, ...] = get_args(EvidenceVersion)
 
 BundleKind = Literal["evidence", "failure-report"]
 EVIDENCE_ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"
@@ -189,7 +194,7 @@ class LeftOutFile(Record):
 class EvidenceManifest(Record):
     """The contents of a bundle. Written after all other files."""
 
-    evidence_version: Literal["1"] = EVIDENCE_VERSION
+    evidence_version: EvidenceVersion = EVIDENCE_VERSION
     evidence_id: EvidenceId
     kind: BundleKind
     """`failure-report`: the run did not succeed."""
@@ -203,6 +208,8 @@ class EvidenceManifest(Record):
     files: tuple[EvidenceFile, ...]
     """Sorted by path."""
     left_out: tuple[LeftOutFile, ...] = ()
+    signer: Sha256 | None = None
+    """SHA-256 of the key that signs the bundle: a missing signature is an error. Omitted without one."""
     content_hash: Sha256 = "0" * 64
     """SHA-256 of this text with 64 zeros in place of the hash."""
 
@@ -239,8 +246,8 @@ def sums_text(hashes: dict[str, str]) -> bytes:
 
 
 CheckName = Literal[
-    "container", "manifest", "files", "sums", "complete", "contents", "run", "dataset", "figures", "scores",
-    "signature", "replay",
+    "container", "manifest", "files", "sums", "signature", "complete", "contents", "run", "training",
+    "dataset", "evaluation", "figures", "scores", "pages", "replay",
 ]  # fmt: skip
 CheckStatus = Literal["passed", "failed", "skipped"]
 
@@ -252,9 +259,12 @@ CHECK_TITLES: dict[CheckName, str] = {
     "complete": "all required files are present",
     "contents": "every file is valid against its schema, without nulls or placeholders",
     "run": "the files of the run are consistent",
+    "training": "recipe, metrics, times, devices and log are consistent",
     "dataset": "the rows are those the run was trained on",
+    "evaluation": "the evaluation is of these weights, on questions that were not trained on",
     "figures": "the figures match metrics.jsonl",
     "scores": "scoring every answer again from its raw text gives the same verdicts",
+    "pages": "rendering the page and the RO-Crate again gives the same",
     "signature": "the signature is valid",
     "replay": "training the first steps again gives the same losses",
 }
@@ -277,6 +287,8 @@ class Check(Record):
     problems: tuple[BundleProblem, ...] = ()
     num_problems: int = 0
     """Total number of problems; only the first are listed."""
+    shows: str | None = None
+    """What a passed check adds to the verdict: `signed by …`, `replayed (2 steps)`."""
 
     @property
     def title(self) -> str:
@@ -307,6 +319,8 @@ class EvidenceVerdict(Record):
     manifest: EvidenceManifest | None = None
     """Omitted if it could not be read."""
     checks: tuple[Check, ...]
+    shown: tuple[str, ...] = ()
+    """What the verdict rests on, if it passed: `consistent`, then the replay and the signature, if any."""
 
     @property
     def problems(self) -> tuple[BundleProblem, ...]:
@@ -314,7 +328,21 @@ class EvidenceVerdict(Record):
         return tuple(problem for check in self.checks for problem in check.problems)
 
 
-def check_of(name: CheckName, detail: str, problems: list[BundleProblem]) -> Check:
+def shown_by(manifest: EvidenceManifest, checks: Sequence[Check]) -> tuple[str, ...]:
+    """What passed checks show.
+
+    Example:
+        ("consistent", "replayed (40 steps)", "not signed")
+    """
+    old = () if manifest.evidence_version == EVIDENCE_VERSION else (f"version {manifest.evidence_version}",)
+    by_name = {check.name: check.shows for check in checks if check.status == "passed" and check.shows}
+    replay = (by_name["replay"],) if "replay" in by_name else ()
+    return ("consistent", *old, *replay, by_name.get("signature", "not signed"))
+
+
+def check_of(
+    name: CheckName, detail: str, problems: list[BundleProblem], *, shows: str | None = None
+) -> Check:
     """A check that passes if there are no problems."""
     return Check(
         name=name,
@@ -322,6 +350,7 @@ def check_of(name: CheckName, detail: str, problems: list[BundleProblem]) -> Che
         detail=detail,
         problems=tuple(problems[:20]),
         num_problems=len(problems),
+        shows=None if problems else shows,
     )
 
 

@@ -2,12 +2,16 @@
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
 from tunix_rt import __version__
 from tunix_rt.base.errors import DataError
-from tunix_rt.evidence.check_files import (
+from tunix_rt.evidence.checks.batches import can_pack
+from tunix_rt.evidence.checks.evaluation import evaluation_problems
+from tunix_rt.evidence.checks.files import (
     check_complete,
     check_container,
     check_contents,
@@ -16,7 +20,10 @@ from tunix_rt.evidence.check_files import (
     read_manifest,
     skipped_checks,
 )
-from tunix_rt.evidence.check_run import check_scores, dataset_problems, metrics_problems, run_problems
+from tunix_rt.evidence.checks.pages import page_problems
+from tunix_rt.evidence.checks.run import dataset_problems, metrics_problems, run_problems
+from tunix_rt.evidence.checks.scores import check_scores
+from tunix_rt.evidence.checks.training import training_problems
 from tunix_rt.evidence.files import Bundle, open_bundle
 from tunix_rt.evidence.reader import Contents
 from tunix_rt.evidence.sign import check_signature
@@ -29,10 +36,13 @@ from tunix_rt.evidence.types import (
     EvidenceVerdict,
     VerifyProgress,
     check_of,
+    shown_by,
     skipped,
 )
 
 _MAX_PROBLEMS = 1_000
+_INCOMPARABLE = (ArithmeticError, TypeError, ValueError)
+"""Errors of valid but absurd values: a time in the year 9999, or without a time zone, an epoch of 1e-300."""
 
 Replay = Callable[[Bundle, EvidenceManifest], Check]
 """Trains the first steps again; passed in by callers that may load an engine."""
@@ -42,7 +52,11 @@ _FindProblems = Callable[[Contents, EvidenceManifest], Iterator[str]]
 
 
 def verify_evidence(
-    path: Path, *, public_key: Path | None = None, replay: Replay | None = None
+    path: Path,
+    *,
+    public_key: Path | None = None,
+    replay: Replay | None = None,
+    evalsets_dir: Path | None = None,
 ) -> EvidenceVerdict:
     """Verify a directory or zip file. Memory use does not depend on its size, and nothing is written.
 
@@ -50,17 +64,22 @@ def verify_evidence(
         path: the bundle.
         public_key: key of the expected signer.
         replay: the optional check that trains again.
+        evalsets_dir: of eval sets to compare with, beside those that ship with the package.
 
     Raises:
         NotFoundError: `path` does not exist.
     """
-    *_, verdict = iter_verification(path, public_key=public_key, replay=replay)
+    *_, verdict = iter_verification(path, public_key=public_key, replay=replay, evalsets_dir=evalsets_dir)
     assert isinstance(verdict, EvidenceVerdict)
     return verdict
 
 
 def iter_verification(
-    path: Path, *, public_key: Path | None = None, replay: Replay | None = None
+    path: Path,
+    *,
+    public_key: Path | None = None,
+    replay: Replay | None = None,
+    evalsets_dir: Path | None = None,
 ) -> Iterator[VerifyProgress | EvidenceVerdict]:
     """Yield the progress after every file and check, and finally the verdict.
 
@@ -72,7 +91,7 @@ def iter_verification(
         with open_bundle(path) as bundle:
             name = bundle.name
             total_bytes = sum(size for path, size in bundle.sizes.items() if path not in UNLISTED_FILES)
-            for step in _checks(bundle, public_key, replay):
+            for step in _checks(bundle, public_key, replay, evalsets_dir):
                 if isinstance(step, EvidenceManifest):
                     manifest = step
                     continue
@@ -85,18 +104,20 @@ def iter_verification(
         problem = BundleProblem(detail=error.detail, next_step=error.next_step)
         manifest, name = None, path.name
         checks = [check_of("container", path.name, [problem]), *skipped_checks()]
+    passed = manifest is not None and all(check.status != "failed" for check in checks)
     yield EvidenceVerdict(
-        passed=all(check.status != "failed" for check in checks),
+        passed=passed,
         checked_at=datetime.now(UTC),
         tunix_rt_version=__version__,
         bundle=name,
         manifest=manifest,
         checks=tuple(checks),
+        shown=shown_by(manifest, checks) if passed and manifest is not None else (),
     )
 
 
 def _checks(
-    bundle: Bundle, public_key: Path | None, replay: Replay | None
+    bundle: Bundle, public_key: Path | None, replay: Replay | None, evalsets_dir: Path | None
 ) -> Iterator[Check | int | EvidenceManifest]:
     """Yield each check, the manifest if it is intact, and the size of each hashed file."""
     container = check_container(bundle)
@@ -111,13 +132,13 @@ def _checks(
     yield manifest
     files = yield from check_files(bundle, manifest)
     yield files
-    others = [check_sums(bundle, manifest), check_signature(bundle, public_key)]
+    others = [check_sums(bundle, manifest), check_signature(bundle, manifest, public_key)]
     yield from others
     if any(check.status == "failed" for check in (files, *others)):
         yield from skipped_checks()
         return
     has_failed = False
-    for check in _content_checks(bundle, manifest):
+    for check in _content_checks(bundle, manifest, evalsets_dir):
         has_failed |= check.status == "failed"
         yield check
     if replay is not None and has_failed:
@@ -126,7 +147,7 @@ def _checks(
         yield replay(bundle, manifest)
 
 
-def _content_checks(bundle: Bundle, manifest: EvidenceManifest) -> Iterator[Check]:
+def _content_checks(bundle: Bundle, manifest: EvidenceManifest, evalsets_dir: Path | None) -> Iterator[Check]:
     """Check the contents of files that are known to be unchanged.
 
     A check is skipped if its files are missing, and fails if they cannot be read.
@@ -142,20 +163,39 @@ def _content_checks(bundle: Bundle, manifest: EvidenceManifest) -> Iterator[Chec
         except DataError as error:
             problem = BundleProblem(detail=error.detail, next_step=error.next_step)
             return check_of(name, "", [problem])
+        except _INCOMPARABLE as error:
+            return check_of(name, "", [BundleProblem(detail=f"values that cannot be compared: {error}")])
 
     def consistent(name: CheckName, detail: str, find: _FindProblems, *needs: str) -> Check:
         def run() -> Check:
             found = islice(find(contents, manifest), _MAX_PROBLEMS)
             return check_of(name, detail, [BundleProblem(detail=problem) for problem in found])
 
-        return check(name, run, "run_manifest.json", *needs)
+        return check(name, run, *needs)
 
     yield check_complete(contents, manifest)
     yield check_contents(contents, manifest)
-    yield consistent("run", "manifest, events, environment, evaluation and provenance", run_problems)
-    dataset_files = ("dataset/manifest.json", "dataset/croissant.json")
+    run_file = "run_manifest.json"
+    yield consistent("run", "manifest, events, environment and provenance", run_problems, run_file)
+    yield consistent(
+        "training",
+        _training_detail(contents),
+        training_problems,
+        run_file,
+        "recipe.resolved.json",
+        "events.jsonl",
+    )
+    dataset_files = (run_file, "dataset/manifest.json", "dataset/croissant.json")
     yield consistent("dataset", "hashes, rows and Croissant", dataset_problems, *dataset_files)
-    figure_files = ["metrics.jsonl"]
+    yield consistent(
+        "evaluation",
+        _evaluation_detail(contents),
+        partial(evaluation_problems, registered=_registered(evalsets_dir)),
+        run_file,
+        "recipe.resolved.json",
+        "evaluation.json",
+    )
+    figure_files = [run_file, "metrics.jsonl"]
     if manifest.kind != "failure-report":
         figure_files += ["eval_summary.json", "evaluation.json"]
     yield consistent(
@@ -163,3 +203,26 @@ def _content_checks(bundle: Bundle, manifest: EvidenceManifest) -> Iterator[Chec
     )
     score_files = ("evaluation.json", "evalset.jsonl", "predictions.jsonl")
     yield check("scores", lambda: check_scores(contents), *score_files)
+    yield consistent("pages", "rendered again and compared", page_problems, "evidence.html")
+
+
+def _registered(evalsets_dir: Path | None) -> dict[str, Path]:
+    return {} if evalsets_dir is None else {path.stem: path for path in sorted(evalsets_dir.glob("*.jsonl"))}
+
+
+def _training_detail(contents: Contents) -> str:
+    try:
+        batches = (
+            "batches" if can_pack(contents) else "no batches: the rows or the tokenizer are not available"
+        )
+    except DataError:
+        batches = "no batches"
+    return f"learning rates, steps, tokens, speeds, times, devices, log, {batches}"
+
+
+def _evaluation_detail(contents: Contents) -> str:
+    has_rows = any(fnmatchcase(path, "dataset/*.jsonl") for path in contents.bundle.sizes)
+    overlap = (
+        "overlap with the training rows" if has_rows else "no overlap check: the rows are not in the bundle"
+    )
+    return f"request, weights, times and eval set; {overlap}"

@@ -17,7 +17,7 @@ from tunix_rt.engines.weights.sources import (
     OnFraction,
     resolve_model,
     tokenizer_source,
-    weights_hash,
+    weights_digest,
 )
 from tunix_rt.models.files import ModelStore
 from tunix_rt.models.register import ADAPTER_CONFIG, adapter_base
@@ -77,8 +77,9 @@ class ModelToEvaluate:
         directories = {} if is_random or source.directory is None else {"model": source.directory}
         if self.adapter is not None:
             directories["adapter"] = self.adapter
-        digest = weights_hash(directories, on_fraction)
-        return self.model.model_copy(update={"revision": source.revision, "weights_hash": digest})
+        digest = weights_digest(directories, on_fraction)
+        known = {} if digest is None else {"weights_hash": digest.total, "weight_files": digest.files}
+        return self.model.model_copy(update={"revision": source.revision, **known})
 
     def source(self) -> ModelSource:
         """The files of the model; missing ones are downloaded."""

@@ -21,6 +21,9 @@ from tunix_rt.traces.types import DEFAULT_MARKUP, MarkupStyle
 ModelOrigin = Literal["run", "registry", "directory", "hub", "kaggle", "built-in", "predictions"]
 
 
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
 class EvaluatedModel(Record):
     """What was evaluated, and where it comes from."""
 
@@ -35,6 +38,8 @@ class EvaluatedModel(Record):
     """The commit on the hub."""
     weights_hash: str | None = None
     """SHA-256 over the weight files."""
+    weight_files: dict[str, Sha256] | None = None
+    """SHA-256 of each of them, by `model/<name>` or `adapter/<name>`; absent in older evaluations."""
     is_adapter: bool = False
     run_id: str | None = None
     base_model: str | None = None
@@ -69,7 +74,6 @@ class EvaluationSummary(Record):
     rescored_from: UUID | None = None
 
 
-Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 _CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 

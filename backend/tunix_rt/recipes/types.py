@@ -4,6 +4,7 @@ Importing this module needs no accelerator library. Both engines read the same r
 not support is rejected here, before anything is loaded.
 """
 
+import math
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
@@ -145,6 +146,23 @@ class TrainingSection(_Section):
     """Donate the buffers of the old weights and optimizer state to the new ones."""
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
     """Seed of the row order, random weights, adapters, dropout and stochastic rounding."""
+
+    def learning_rate_at(self, step: int, num_steps: int) -> float:
+        """The learning rate of an update, counted from 0, in a run of `num_steps`; none has a rate of zero.
+
+        Example:
+            peak 1.0, 5 updates, 2 of them warm-up, linear down to 0 -> 1/3, 2/3, 1, 2/3, 1/3
+        """
+        if step < self.warmup_steps:
+            return self.learning_rate * (step + 1) / (self.warmup_steps + 1)
+        progress = min(1.0, (step - self.warmup_steps) / max(1, num_steps - self.warmup_steps))
+        decays: dict[Schedule, float] = {
+            "constant": 1.0,
+            "linear": 1 - progress,
+            "cosine": (1 + math.cos(math.pi * progress)) / 2,
+        }
+        final = self.final_learning_rate_fraction
+        return self.learning_rate * (final + (1 - final) * decays[self.schedule])
 
     @model_validator(mode="before")
     @classmethod

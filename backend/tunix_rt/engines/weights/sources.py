@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tunix_rt.base.assets import (
     known_model_configs,
@@ -280,8 +280,17 @@ OnFraction = Callable[[float], None]
 """Called with the fraction of the bytes read."""
 
 
-def weights_hash(directories: Mapping[str, Path], on_fraction: OnFraction) -> str | None:
-    """SHA-256 over the safetensors files of a model, and of its adapter; None when there are none.
+class WeightsDigest(NamedTuple):
+    """Hashes of the safetensors files of a model, and of its adapter."""
+
+    total: str
+    """SHA-256 over all of them."""
+    files: dict[str, str]
+    """Name -> SHA-256 of each file, e.g. `model/model.safetensors`."""
+
+
+def weights_digest(directories: Mapping[str, Path], on_fraction: OnFraction) -> WeightsDigest | None:
+    """Hash the safetensors files of a model, and of its adapter; None when there are none.
 
     Args:
         directories: Directories by content, e.g. `{"model": …, "adapter": …}`.
@@ -293,12 +302,21 @@ def weights_hash(directories: Mapping[str, Path], on_fraction: OnFraction) -> st
         for path in sorted(directory.glob("*.safetensors"))
     }
     num_bytes = sum(path.stat().st_size for path in files.values())
-    digest, num_read = hashlib.sha256(), 0
+    total, num_read, by_file = hashlib.sha256(), 0, {}
     for name, path in files.items():
-        digest.update(f"{name} {path.stat().st_size}\n".encode())
+        total.update(f"{name} {path.stat().st_size}\n".encode())
+        own = hashlib.sha256()
         with path.open("rb") as file:
             while chunk := file.read(_CHUNK_BYTES):
-                digest.update(chunk)
+                total.update(chunk)
+                own.update(chunk)
                 num_read += len(chunk)
                 on_fraction(num_read / num_bytes)
-    return digest.hexdigest() if files else None
+        by_file[name] = own.hexdigest()
+    return WeightsDigest(total.hexdigest(), by_file) if files else None
+
+
+def weights_hash(directories: Mapping[str, Path], on_fraction: OnFraction) -> str | None:
+    """The hash over all files of `weights_digest`."""
+    digest = weights_digest(directories, on_fraction)
+    return None if digest is None else digest.total

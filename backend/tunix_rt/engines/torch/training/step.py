@@ -9,7 +9,6 @@ updates.
 """
 
 import hashlib
-import math
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -228,27 +227,8 @@ class TrainStep:
 
 
 def learning_rate_at(training: TrainingSection, num_steps: int) -> Callable[[int], float]:
-    """The learning rate of each update, counted from 0; no update has a learning rate of zero.
-
-    Example:
-        peak 1.0, 5 updates, 2 of them warm-up, linear down to 0 -> 1/3, 2/3, 1, 2/3, 1/3
-    """
-    num_warmup = training.warmup_steps
-    num_decaying = max(1, num_steps - num_warmup)
-    final = training.final_learning_rate_fraction
-
-    def at(step: int) -> float:
-        if step < num_warmup:
-            return training.learning_rate * (step + 1) / (num_warmup + 1)
-        progress = min(1.0, (step - num_warmup) / num_decaying)
-        decays = {
-            "constant": 1.0,
-            "linear": 1 - progress,
-            "cosine": (1 + math.cos(math.pi * progress)) / 2,
-        }
-        return training.learning_rate * (final + (1 - final) * decays[training.schedule])
-
-    return at
+    """The learning rate of each update, counted from 0."""
+    return lambda step: training.learning_rate_at(step, num_steps)
 
 
 def stream_seed(seed: int, *names: int | str) -> int:

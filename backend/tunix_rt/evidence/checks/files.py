@@ -13,7 +13,7 @@ from tunix_rt.evidence.files import Bundle, Digest, digest_of, read_whole
 from tunix_rt.evidence.reader import MAX_JSON_BYTES, TYPES, Contents, first_problem, strict_json
 from tunix_rt.evidence.types import (
     EVIDENCE_FILE,
-    EVIDENCE_VERSION,
+    EVIDENCE_VERSIONS,
     KINDS,
     SUMS_FILE,
     UNLISTED_FILES,
@@ -94,7 +94,7 @@ def check_sums(bundle: Bundle, manifest: EvidenceManifest) -> Check:
 
 def skipped_checks(reason: str = "not checked: the bundle was changed after it was packed") -> list[Check]:
     """The content checks, skipped."""
-    names = ("complete", "contents", "run", "dataset", "figures", "scores")
+    names = ("complete", "contents", "run", "training", "dataset", "evaluation", "figures", "scores", "pages")
     return [skipped(name, reason) for name in names]  # type: ignore[arg-type]
 
 
@@ -108,10 +108,10 @@ def _manifest(bundle: Bundle) -> EvidenceManifest:
     value = strict_json(text, EVIDENCE_FILE)
     stated = value if isinstance(value, dict) else {"tunix_rt_version": "?"}
     version, by = stated.get("evidence_version"), stated.get("tunix_rt_version", "an unknown version")
-    if version != EVIDENCE_VERSION:
+    if version not in EVIDENCE_VERSIONS:
         raise DataError(
             f"The bundle has evidence version {version!r}; "
-            f"this tunix-rt supports version {EVIDENCE_VERSION!r}.",
+            f"this tunix-rt supports the versions {', '.join(map(repr, EVIDENCE_VERSIONS))}.",
             next_step=f"Verify it with the tunix-rt that packed it ({by}) or a newer one.",
         )
     try:

@@ -1,0 +1,1 @@
+"""The checks of a bundle, one module per subject."""
