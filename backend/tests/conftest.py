@@ -15,7 +15,7 @@ from fastapi.testclient import TestClient
 from support.apps import make_app
 from support.databases import TEMPLATE, Databases
 from support.postgres import postgres_server
-from support.training import workshop_fixture
+from support.training import workspace_fixture
 
 from tunix_rt.base.home import Home, open_home
 from tunix_rt.base.settings import Settings
@@ -177,4 +177,4 @@ def client(store: Home) -> Iterator[TestClient]:
         yield test_client
 
 
-workshop = workshop_fixture("jax")
+workspace = workspace_fixture("jax")

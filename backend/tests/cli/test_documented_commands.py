@@ -12,7 +12,7 @@ import pytest
 from support.documented_commands import (
     SHELL,
     blocks_of,
-    filled_in,
+    fill_placeholders,
     parse,
     request,
     run,
@@ -139,7 +139,7 @@ def test_page_commands_succeed(page: Path, project: Project, monkeypatch: pytest
         if block.title:
             (project.work / block.title).write_text(block.text, encoding="utf-8")
         for command in block.commands:
-            check(filled_in(command, project.stand_ins), monkeypatch)
+            check(fill_placeholders(command, project.stand_ins), monkeypatch)
 
 
 def test_workflow_commands_parse() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from support.children import run_script_here
-from support.training import Workshop
+from support.training import TrainingWorkspace
 
 from tunix_rt.datasets.service import iter_rows
 from tunix_rt.traces.types import canonical_json
@@ -15,11 +15,13 @@ from tunix_rt.traces.types import canonical_json
 ROOT = Path(__file__).parents[3]
 
 
-def launch(workshop: Workshop, script: str, *arguments: str | Path) -> "subprocess.CompletedProcess[str]":
+def launch(
+    workspace: TrainingWorkspace, script: str, *arguments: str | Path
+) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         [sys.executable, f"training/{script}", *map(str, arguments)],
         cwd=ROOT,
-        env=workshop.environment(COLUMNS="200"),
+        env=workspace.environment(COLUMNS="200"),
         capture_output=True,
         text=True,
         encoding="utf-8",
@@ -32,8 +34,8 @@ def test_launcher_scripts_stay_short() -> None:
         assert len((ROOT / "training" / script).read_text().splitlines()) <= 15
 
 
-def test_help_lists_every_flag(workshop: Workshop) -> None:
-    environ = workshop.environment(COLUMNS="200")
+def test_help_lists_every_flag(workspace: TrainingWorkspace) -> None:
+    environ = workspace.environment(COLUMNS="200")
     done = run_script_here(ROOT / "training" / "train_jax.py", "--help", environ=environ)
     assert done.returncode == 0
     for flag in (
@@ -43,21 +45,21 @@ def test_help_lists_every_flag(workshop: Workshop) -> None:
         assert f"{flag} " in done.stdout, flag
 
 
-def test_smoke_run_trains_and_exports(workshop: Workshop) -> None:
-    output, checkpoints = workshop.root / "smoke", workshop.root / "checkpoints"
+def test_smoke_run_trains_and_exports(workspace: TrainingWorkspace) -> None:
+    output, checkpoints = workspace.root / "smoke", workspace.root / "checkpoints"
     done = launch(
-        workshop,
+        workspace,
         "run_train_jax.py",
-        *("--config", "training/configs/submission_tpu.yaml", "--smoke_config", workshop.recipe),
+        *("--config", "training/configs/submission_tpu.yaml", "--smoke_config", workspace.recipe),
         *("--output", output, "--dataset", "demo-v1", "--device", "auto", "--smoke_steps", "2"),
         *("--save_every_steps", "1", "--checkpoint_dir", checkpoints, "--device_index", "0"),
     )
     assert done.returncode == 0, done.stderr
-    assert [line["step"] for line in workshop.metrics("smoke") if "loss" in line] == [1, 2]
+    assert [line["step"] for line in workspace.metrics("smoke") if "loss" in line] == [1, 2]
     assert (output / "model" / "model.safetensors").is_file()
     assert {"1", "2"} <= set(os.listdir(checkpoints))
     overrides = {
-        event["details"]["key"]: event["details"]["reason"] for event in workshop.events("smoke", "override")
+        event["details"]["key"]: event["details"]["reason"] for event in workspace.events("smoke", "override")
     }
     assert overrides == {
         "training.num_steps": "--smoke_steps",
@@ -65,16 +67,16 @@ def test_smoke_run_trains_and_exports(workshop: Workshop) -> None:
     }
 
 
-def test_trace_file_can_be_trained_on(workshop: Workshop, tmp_path: Path) -> None:
+def test_trace_file_can_be_trained_on(workspace: TrainingWorkspace, tmp_path: Path) -> None:
     file = tmp_path / "traces.jsonl"
-    rows = iter_rows(workshop.settings.datasets_dir, "demo-v1", "train")
+    rows = iter_rows(workspace.settings.datasets_dir, "demo-v1", "train")
     file.write_text("".join(canonical_json(row.trace()) + "\n" for row in rows), encoding="utf-8")
     recipe = tmp_path / "without-validation.yaml"
-    recipe.write_text(workshop.recipe.read_text().replace("eval: {every_steps: 4, max_batches: 2}\n", ""))
-    flags = ("--config", recipe, "--output", workshop.root / "from-file", "--data", file, "--device", "cpu")
-    done = launch(workshop, "train_jax.py", *flags, "--resume_from", "latest", "--smoke_steps", "1")
+    recipe.write_text(workspace.recipe.read_text().replace("eval: {every_steps: 4, max_batches: 2}\n", ""))
+    flags = ("--config", recipe, "--output", workspace.root / "from-file", "--data", file, "--device", "cpu")
+    done = launch(workspace, "train_jax.py", *flags, "--resume_from", "latest", "--smoke_steps", "1")
     assert done.returncode == 0, done.stderr
-    assert workshop.manifest("from-file")["dataset"] == "traces.jsonl"
+    assert workspace.manifest("from-file")["dataset"] == "traces.jsonl"
 
 
 @pytest.mark.parametrize(
@@ -90,18 +92,18 @@ def test_trace_file_can_be_trained_on(workshop: Workshop, tmp_path: Path) -> Non
     ],
 )
 def test_invalid_flags_are_refused(
-    workshop: Workshop,
+    workspace: TrainingWorkspace,
     monkeypatch: pytest.MonkeyPatch,
     flags: tuple[str, ...],
     exit_code: int,
     message: str,
 ) -> None:
     data = () if "--data" in flags else ("--dataset", "demo-v1")
-    given = ("--config", workshop.recipe, "--output", workshop.root / "refused", *data)
+    given = ("--config", workspace.recipe, "--output", workspace.root / "refused", *data)
     monkeypatch.chdir(ROOT)
-    script, environ = Path("training/train_jax.py"), workshop.environment(COLUMNS="200")
+    script, environ = Path("training/train_jax.py"), workspace.environment(COLUMNS="200")
     done = run_script_here(script, *given, *flags, environ=environ)
     assert done.returncode == exit_code, done.stderr
     assert message in done.stderr
     assert "\nnext:  " in done.stderr
-    assert not (workshop.root / "refused").exists()
+    assert not (workspace.root / "refused").exists()

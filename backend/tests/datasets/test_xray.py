@@ -9,7 +9,7 @@ from typing import Literal, get_args
 import numpy as np
 import pytest
 from rich.console import Console
-from support.encoders import an_encoder
+from support.encoders import make_encoder
 
 from tunix_rt.base.errors import DataError, InvalidInputError, NotFoundError
 from tunix_rt.datasets.xray.inspect import MEANINGS, XrayOptions, xray
@@ -35,7 +35,7 @@ def codes(report: XrayReport) -> dict[str, int]:
 
 
 def make_report(*traces: Trace, template: str = "gemma", **options: object) -> XrayReport:
-    return xray(traces or MANY, an_encoder(template), XrayOptions(**options))  # type: ignore[arg-type]
+    return xray(traces or MANY, make_encoder(template), XrayOptions(**options))  # type: ignore[arg-type]
 
 
 def test_good_dataset_has_no_findings() -> None:
@@ -71,7 +71,7 @@ def test_padding_is_counted() -> None:
 
 @pytest.mark.parametrize("packed", [True, False])
 def test_rows_match_training_batches(packed: bool) -> None:
-    encoder = an_encoder()
+    encoder = make_encoder()
     report = xray(MANY, encoder, XrayOptions(row_length=200, packed=packed, max_rows=100))
     settings = BatchSettings(row_length=200, rows_per_batch=1, packed=packed)
     batches = Batches(encoder.encode(MANY), settings, pad_id=encoder.tokenizer.pad_id)
@@ -159,7 +159,7 @@ def test_unrenderable_traces_are_counted() -> None:
 
 def test_empty_dataset_is_refused() -> None:
     with pytest.raises(DataError, match="no example"):
-        xray([], an_encoder())
+        xray([], make_encoder())
 
 
 def test_max_examples_marks_report_partial() -> None:

@@ -7,11 +7,19 @@ from pathlib import Path
 
 import jax
 import pytest
-from support.evaluating import GREEDY, SAMPLED, CountingEngine, Exam, Interrupting, Watcher, make_exam
+from support.evaluating import (
+    GREEDY,
+    SAMPLED,
+    CountingEngine,
+    EvaluationWorkspace,
+    Interrupting,
+    Watcher,
+    make_evaluation_workspace,
+)
 from support.evaluation_starts import sum_items, write_evalset
 from support.run_dirs import finished_run
 from support.small_disk import small_disk_in
-from support.training import Workshop
+from support.training import TrainingWorkspace
 from typer.testing import CliRunner
 
 from tunix_rt.base.errors import ConflictError, DataError, DeviceError, NotFoundError
@@ -32,24 +40,26 @@ RANDOM = {"weights": "random"}
 
 
 @pytest.fixture(scope="module")
-def env(workshop: Workshop) -> Exam:
-    workshop.train("runs/trained")
-    return make_exam(workshop)
+def env(workspace: TrainingWorkspace) -> EvaluationWorkspace:
+    workspace.train("runs/trained")
+    return make_evaluation_workspace(workspace)
 
 
 @pytest.fixture(scope="module")
-def run(env: Exam) -> Path:
-    return env.workshop.root / "runs" / "trained"
+def run(env: EvaluationWorkspace) -> Path:
+    return env.workspace.root / "runs" / "trained"
 
 
 @pytest.fixture(scope="module")
-def evaluated(env: Exam, run: Path) -> tuple[Evaluation, Watcher]:
+def evaluated(env: EvaluationWorkspace, run: Path) -> tuple[Evaluation, Watcher]:
     """A finished evaluation of the run in the directory "evaluated", and what its view received."""
     view = Watcher()
     return env.evaluate(run, "evaluated", view=view), view
 
 
-def test_evaluation_records_run_and_scores(env: Exam, evaluated: tuple[Evaluation, Watcher]) -> None:
+def test_evaluation_records_run_and_scores(
+    env: EvaluationWorkspace, evaluated: tuple[Evaluation, Watcher]
+) -> None:
     evaluation, view = evaluated
     assert evaluation.model.run_id == "trained"
     assert (evaluation.model.base_model, evaluation.model.dataset) == ("tiny-llama", "demo-v1")
@@ -65,7 +75,7 @@ def test_evaluation_records_run_and_scores(env: Exam, evaluated: tuple[Evaluatio
 
 
 @pytest.mark.usefixtures("evaluated")
-def test_predictions_follow_item_order(env: Exam) -> None:
+def test_predictions_follow_item_order(env: EvaluationWorkspace) -> None:
     predictions = list(env.directory("evaluated").read_predictions())
     assert [prediction.item_id for prediction in predictions] == [f"sum-{n}" for n in range(5)]
     for prediction in predictions:
@@ -75,17 +85,17 @@ def test_predictions_follow_item_order(env: Exam) -> None:
         assert (generation.finish == "cut-off") == (generation.num_new_tokens == 24)
 
 
-def test_run_manifest_lists_evaluation_copy(env: Exam, run: Path) -> None:
+def test_run_manifest_lists_evaluation_copy(env: EvaluationWorkspace, run: Path) -> None:
     evaluation = env.evaluate(run, "copied")
     files = json.loads((run / "run_manifest.json").read_text())["files"]
     for name in ("predictions.jsonl", "evaluation.json"):
-        assert (run / name).read_bytes() == (env.workshop.root / "copied" / name).read_bytes()
+        assert (run / name).read_bytes() == (env.workspace.root / "copied" / name).read_bytes()
         assert files[name] == file_sha256(run / name)
     assert files["predictions.jsonl"] == evaluation.predictions_hash
     assert all(file_sha256(run / name) == digest for name, digest in files.items())
 
 
-def test_read_only_run_gets_no_copy(env: Exam, run: Path, tmp_path: Path) -> None:
+def test_read_only_run_gets_no_copy(env: EvaluationWorkspace, run: Path, tmp_path: Path) -> None:
     with small_disk_in(tmp_path, megabytes=64) as disk:
         shutil.copytree(run, disk / "run", ignore=shutil.ignore_patterns("checkpoints"))
         subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
@@ -95,7 +105,9 @@ def test_read_only_run_gets_no_copy(env: Exam, run: Path, tmp_path: Path) -> Non
     assert "the run gets no copy" in view.lines[-1]
 
 
-def test_database_stores_evaluation_and_predictions(env: Exam, evaluated: tuple[Evaluation, Watcher]) -> None:
+def test_database_stores_evaluation_and_predictions(
+    env: EvaluationWorkspace, evaluated: tuple[Evaluation, Watcher]
+) -> None:
     evaluation, _ = evaluated
     store = env.store()
     try:
@@ -107,7 +119,9 @@ def test_database_stores_evaluation_and_predictions(env: Exam, evaluated: tuple[
 
 
 @pytest.mark.parametrize("decoding", [GREEDY, SAMPLED], ids=["greedy", "sampled"])
-def test_resumed_evaluation_equals_uninterrupted(env: Exam, run: Path, decoding: Decoding) -> None:
+def test_resumed_evaluation_equals_uninterrupted(
+    env: EvaluationWorkspace, run: Path, decoding: Decoding
+) -> None:
     kind = f"temperature-{decoding.temperature}"
     env.evaluate(run, f"uninterrupted-{kind}", decoding=decoding)
     with pytest.raises(KeyboardInterrupt):
@@ -125,7 +139,7 @@ def test_resumed_evaluation_equals_uninterrupted(env: Exam, run: Path, decoding:
     assert env.predictions(f"interrupted-{kind}") == env.predictions(f"uninterrupted-{kind}")
 
 
-def test_unfinished_default_output_is_resumed(env: Exam) -> None:
+def test_unfinished_default_output_is_resumed(env: EvaluationWorkspace) -> None:
     """Without an output, an unfinished evaluation in the home directory is resumed."""
     options = {**RANDOM, "weights_seed": 11}
     with pytest.raises(KeyboardInterrupt):
@@ -138,7 +152,7 @@ def test_unfinished_default_output_is_resumed(env: Exam) -> None:
     assert repeated.predictions_hash == evaluation.predictions_hash
 
 
-def test_completed_directory_is_stored_after_crash(env: Exam) -> None:
+def test_completed_directory_is_stored_after_crash(env: EvaluationWorkspace) -> None:
     """A crash before the database write leaves a complete directory."""
     options = {**RANDOM, "weights_seed": 12}
     evaluation = env.evaluate("tiny-llama", **options)
@@ -150,7 +164,7 @@ def test_completed_directory_is_stored_after_crash(env: Exam) -> None:
     assert engine.asked == []
 
 
-def test_random_weights_depend_on_seed(env: Exam) -> None:
+def test_random_weights_depend_on_seed(env: EvaluationWorkspace) -> None:
     first, again, other = (
         env.evaluate("tiny-llama", f"seed-{number}", weights_seed=seed, **RANDOM)
         for number, seed in enumerate((1, 1, 2))
@@ -161,37 +175,37 @@ def test_random_weights_depend_on_seed(env: Exam) -> None:
 
 
 @pytest.mark.usefixtures("evaluated")
-def test_output_of_different_evaluation_is_refused(env: Exam, run: Path) -> None:
+def test_output_of_different_evaluation_is_refused(env: EvaluationWorkspace, run: Path) -> None:
     with pytest.raises(ConflictError, match=r"Different: decoding\.max_new_tokens: 24 / 8"):
         env.evaluate(run, "evaluated", decoding=Decoding(max_new_tokens=8))
     with pytest.raises(ConflictError, match=r"model\.name"):
         env.evaluate("tiny-llama", "evaluated", **RANDOM)
 
 
-def test_unrelated_output_directory_is_refused(env: Exam, run: Path) -> None:
-    (env.workshop.root / "full").mkdir()
-    (env.workshop.root / "full" / "notes.txt").write_text("mine")
+def test_unrelated_output_directory_is_refused(env: EvaluationWorkspace, run: Path) -> None:
+    (env.workspace.root / "full").mkdir()
+    (env.workspace.root / "full" / "notes.txt").write_text("mine")
     with pytest.raises(ConflictError, match="is not empty and holds no evaluation"):
         env.evaluate(run, "full")
-    assert (env.workshop.root / "full" / "notes.txt").read_text() == "mine"
+    assert (env.workspace.root / "full" / "notes.txt").read_text() == "mine"
 
 
-def test_concurrent_writer_is_refused(env: Exam, run: Path) -> None:
+def test_concurrent_writer_is_refused(env: EvaluationWorkspace, run: Path) -> None:
     with (
-        EvaluationDir(env.workshop.root / "held").held(),
+        EvaluationDir(env.workspace.root / "held").held(),
         pytest.raises(ConflictError, match="Another process"),
     ):
         env.evaluate(run, "held")
 
 
-def test_resume_refuses_different_precision(env: Exam, run: Path) -> None:
+def test_resume_refuses_different_precision(env: EvaluationWorkspace, run: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         env.evaluate(run, "precise", view=Interrupting(after=1))
     with pytest.raises(ConflictError, match="written in float32, new ones would be in bfloat16"):
         env.evaluate(run, "precise", precision="bfloat16")
 
 
-def test_failed_prompts_are_unscored(env: Exam, run: Path, tmp_path: Path) -> None:
+def test_failed_prompts_are_unscored(env: EvaluationWorkspace, run: Path, tmp_path: Path) -> None:
     model = tmp_path / "model"
     shutil.copytree(run / "model", model)
     template = (model / "chat_template.jinja").read_text()
@@ -213,9 +227,9 @@ def test_failed_prompts_are_unscored(env: Exam, run: Path, tmp_path: Path) -> No
     assert completed.generation.text is not None
 
 
-def test_adapter_uses_its_random_base_weights(env: Exam) -> None:
+def test_adapter_uses_its_random_base_weights(env: EvaluationWorkspace) -> None:
     """The base weights of an adapter come from the seed of its run."""
-    run_dir = finished_run(env.workshop.root / "runs" / "adapter", is_adapter=True, markup="reasoning")
+    run_dir = finished_run(env.workspace.root / "runs" / "adapter", is_adapter=True, markup="reasoning")
     source = resolve_model(ModelSection(name="tiny-llama", weights="random"))
     lora = LoraSection(rank=2)
     # B = 0: the adapter changes nothing.
@@ -231,7 +245,7 @@ def test_adapter_uses_its_random_base_weights(env: Exam) -> None:
     assert evaluation.fingerprint == base.fingerprint
 
 
-def test_failed_start_leaves_no_directory(env: Exam, tmp_path: Path) -> None:
+def test_failed_start_leaves_no_directory(env: EvaluationWorkspace, tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match="no model 'base'"):
         env.evaluate("base", "nothing")
     with pytest.raises(NotFoundError, match="no eval set file"):
@@ -239,27 +253,27 @@ def test_failed_start_leaves_no_directory(env: Exam, tmp_path: Path) -> None:
     duplicates = write_evalset(tmp_path / "bad.jsonl", [*sum_items(1), *sum_items(1)])
     with pytest.raises(DataError, match="line 2: id 'sum-0' is also on line 1"):
         env.evaluate("tiny-llama", "nothing", evalset=str(duplicates), **RANDOM)
-    assert not (env.workshop.root / "nothing").exists()
+    assert not (env.workspace.root / "nothing").exists()
 
 
-def test_model_without_tokenizer_is_refused(env: Exam, run: Path, tmp_path: Path) -> None:
+def test_model_without_tokenizer_is_refused(env: EvaluationWorkspace, run: Path, tmp_path: Path) -> None:
     model = tmp_path / "model"
     shutil.copytree(run / "model", model)
     (model / "tokenizer.json").unlink()
     with pytest.raises(NotFoundError, match=r"no tokenizer\.json"):
         env.evaluate(model, "untokenized")
-    assert not (env.workshop.root / "untokenized").exists()
+    assert not (env.workspace.root / "untokenized").exists()
 
 
-def test_missing_device_exits_with_4(env: Exam, run: Path) -> None:
+def test_missing_device_exits_with_4(env: EvaluationWorkspace, run: Path) -> None:
     with pytest.raises(DeviceError) as refused:
         env.evaluate(run, "elsewhere", device=DeviceRequest("gpu"))
     assert refused.value.exit_code == 4
-    assert not (env.workshop.root / "elsewhere").exists()
+    assert not (env.workspace.root / "elsewhere").exists()
 
 
 def test_unscored_evaluation_exits_with_1(
-    env: Exam, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    env: EvaluationWorkspace, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TUNIX_RT_HOME", str(env.settings.home_dir))
     [item] = sum_items(1)

@@ -4,29 +4,36 @@ import json
 from pathlib import Path
 
 import pytest
-from support.evaluating import GREEDY, SAMPLED, CountingEngine, Exam, Interrupting, make_exam
-from support.training import Workshop, workshop_fixture
+from support.evaluating import (
+    GREEDY,
+    SAMPLED,
+    CountingEngine,
+    EvaluationWorkspace,
+    Interrupting,
+    make_evaluation_workspace,
+)
+from support.training import TrainingWorkspace, workspace_fixture
 from typer.testing import CliRunner
 
 from tunix_rt.base.errors import ConflictError
 from tunix_rt.cli.main import app
 
-workshop = workshop_fixture("torch")
+workspace = workspace_fixture("torch")
 
 
 @pytest.fixture(scope="module")
-def env(workshop: Workshop) -> Exam:
+def env(workspace: TrainingWorkspace) -> EvaluationWorkspace:
     """A model trained by the torch engine, and an eval set of sums."""
-    workshop.train("runs/trained")
-    return make_exam(workshop)
+    workspace.train("runs/trained")
+    return make_evaluation_workspace(workspace)
 
 
 @pytest.fixture(scope="module")
-def run(env: Exam) -> Path:
-    return env.workshop.root / "runs" / "trained"
+def run(env: EvaluationWorkspace) -> Path:
+    return env.workspace.root / "runs" / "trained"
 
 
-def test_engines_write_identical_predictions(env: Exam, run: Path) -> None:
+def test_engines_write_identical_predictions(env: EvaluationWorkspace, run: Path) -> None:
     of_torch = env.evaluate(run, "of-torch", engine=CountingEngine("torch"))
     of_jax = env.evaluate(run, "of-jax", engine=CountingEngine("jax"))
     assert env.predictions("of-torch") == env.predictions("of-jax")
@@ -36,7 +43,7 @@ def test_engines_write_identical_predictions(env: Exam, run: Path) -> None:
     assert (of_torch.generation.engine, of_torch.generation.precision) == ("torch", "float32")
 
 
-def test_resumed_evaluation_equals_uninterrupted(env: Exam, run: Path) -> None:
+def test_resumed_evaluation_equals_uninterrupted(env: EvaluationWorkspace, run: Path) -> None:
     env.evaluate(run, "uninterrupted", decoding=SAMPLED, engine=CountingEngine("torch"))
     with pytest.raises(KeyboardInterrupt):
         env.evaluate(
@@ -51,14 +58,16 @@ def test_resumed_evaluation_equals_uninterrupted(env: Exam, run: Path) -> None:
     assert env.predictions("interrupted") == env.predictions("uninterrupted")
 
 
-def test_resume_refuses_different_engine(env: Exam, run: Path) -> None:
+def test_resume_refuses_different_engine(env: EvaluationWorkspace, run: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         env.evaluate(run, "half", view=Interrupting(after=1), engine=CountingEngine("torch"))
     with pytest.raises(ConflictError, match=r"by the torch engine.*Add --engine torch"):
         env.evaluate(run, "half", engine=CountingEngine("jax"))
 
 
-def test_command_uses_requested_engine(env: Exam, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_command_uses_requested_engine(
+    env: EvaluationWorkspace, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TUNIX_RT_HOME", str(env.settings.home_dir))
     flags = ["--eval-set", str(env.evalset), "--engine", "torch", "--device", "cpu"]
     decoding = ["--max-new-tokens", str(GREEDY.max_new_tokens), "--batch-size", "2"]

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 from support.children import run_here, start_program
-from support.evaluating import Exam, make_exam
+from support.evaluating import EvaluationWorkspace, make_evaluation_workspace
 from support.small_disk import small_disk_in
-from support.training import Workshop
+from support.training import TrainingWorkspace
 
 NUM_ITEMS = 40
 NUM_KILLS = 2
@@ -20,23 +20,23 @@ WAIT_S = 120
 
 
 @pytest.fixture(scope="module")
-def env(workshop: Workshop) -> Exam:
-    return make_exam(workshop, NUM_ITEMS)
+def env(workspace: TrainingWorkspace) -> EvaluationWorkspace:
+    return make_evaluation_workspace(workspace, NUM_ITEMS)
 
 
-def command(env: Exam, output: Path, *options: str) -> list[str | Path]:
+def command(env: EvaluationWorkspace, output: Path, *options: str) -> list[str | Path]:
     sampling = ("--temperature", "1", "--num-samples", "2", "--max-new-tokens", "48", "--batch-size", "4")
     model = ("tiny-llama", "--weights", "random", "--device", "cpu")
     return ["eval", *model, "--eval-set", env.evalset, *sampling, "--output", output, *options]
 
 
-def run(env: Exam, output: Path, *options: str) -> "subprocess.CompletedProcess[str]":
+def run(env: EvaluationWorkspace, output: Path, *options: str) -> "subprocess.CompletedProcess[str]":
     return run_here(*command(env, output, *options), settings=env.settings)
 
 
 @pytest.fixture(scope="module")
-def uninterrupted(env: Exam) -> bytes:
-    output = env.workshop.root / "uninterrupted"
+def uninterrupted(env: EvaluationWorkspace) -> bytes:
+    output = env.workspace.root / "uninterrupted"
     result = run(env, output)
     assert result.returncode == 0, result.stderr
     return (output / "predictions.jsonl").read_bytes()
@@ -54,13 +54,13 @@ def wait_for(child: "subprocess.Popen[str]", ready: Callable[[], bool]) -> None:
         time.sleep(0.001)
 
 
-def test_killed_evaluation_equals_uninterrupted(env: Exam, uninterrupted: bytes) -> None:
-    output = env.workshop.root / "killed"
+def test_killed_evaluation_equals_uninterrupted(env: EvaluationWorkspace, uninterrupted: bytes) -> None:
+    output = env.workspace.root / "killed"
     rng = random.Random(7)
     for _ in range(NUM_KILLS):
         before = num_texts(output)
         target = before + rng.randint(1, 12)
-        with start_program(*command(env, output), environ=env.workshop.environment()) as child:
+        with start_program(*command(env, output), environ=env.workspace.environment()) as child:
             wait_for(child, lambda target=target: num_texts(output) >= target)
             child.kill()
         assert child.returncode == -signal.SIGKILL
@@ -71,9 +71,9 @@ def test_killed_evaluation_equals_uninterrupted(env: Exam, uninterrupted: bytes)
     assert (output / "predictions.jsonl").read_bytes() == uninterrupted
 
 
-def test_ctrl_c_keeps_texts(env: Exam, uninterrupted: bytes) -> None:
-    output = env.workshop.root / "interrupted"
-    with start_program(*command(env, output), environ=env.workshop.environment()) as child:
+def test_ctrl_c_keeps_texts(env: EvaluationWorkspace, uninterrupted: bytes) -> None:
+    output = env.workspace.root / "interrupted"
+    with start_program(*command(env, output), environ=env.workspace.environment()) as child:
         wait_for(child, lambda: num_texts(output) > 0)
         child.send_signal(signal.SIGINT)
         _, stderr = child.communicate(timeout=WAIT_S)
@@ -85,7 +85,7 @@ def test_ctrl_c_keeps_texts(env: Exam, uninterrupted: bytes) -> None:
     assert (output / "predictions.jsonl").read_bytes() == uninterrupted
 
 
-def test_full_disk_keeps_texts(env: Exam, uninterrupted: bytes, tmp_path: Path) -> None:
+def test_full_disk_keeps_texts(env: EvaluationWorkspace, uninterrupted: bytes, tmp_path: Path) -> None:
     with small_disk_in(tmp_path, megabytes=1) as disk:
         output = disk / "evaluation"
         ballast = disk / "ballast"

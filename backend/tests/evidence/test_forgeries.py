@@ -14,7 +14,7 @@ from typing import Any, Literal
 from uuid import UUID
 
 import pytest
-from support.evidence_runs import LOSSES, Silence, WritingEngine, packed, reseal
+from support.evidence_runs import LOSSES, SilentView, WritingEngine, packed, reseal
 from support.forgeries import (
     change,
     change_all,
@@ -482,7 +482,7 @@ def test_forgery_is_caught_as_documented(signed: Path, tmp_path: Path, forgery: 
     assert {"files", "manifest", "sums", "contents"}.isdisjoint(failed(verdict)), verdict.problems
     if forgery.caught_by in ("key", "replay"):
         assert verdict.passed, verdict.problems
-        replay = Replay(1, train_again, Silence())
+        replay = Replay(1, train_again, SilentView())
         is_replayed = verify_evidence(bundle, replay=replay).passed
         assert is_replayed == (forgery.caught_by == "key")
     else:
@@ -496,7 +496,7 @@ def test_honest_bundle_survives_the_forgers_tools(signed: Path, tmp_path: Path) 
     derive(bundle)
     reseal(bundle)
 
-    verdict = verify_evidence(bundle, replay=Replay(1, train_again, Silence()))
+    verdict = verify_evidence(bundle, replay=Replay(1, train_again, SilentView()))
 
     assert verdict.passed, verdict.problems
     assert verdict.shown == ("consistent", "replayed (1 step)", "not signed")

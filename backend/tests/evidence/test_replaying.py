@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from support.evidence_runs import LOSSES, Silence, WritingEngine, packed
+from support.evidence_runs import LOSSES, SilentView, WritingEngine, packed
 
 from tunix_rt.engines.training.job import TrainingJob
 from tunix_rt.engines.training.records import View
@@ -34,7 +34,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def replay_check(bundle: Path, trainer: Trainer, num_steps: int = 2) -> Check:
-    return verify_evidence(bundle, replay=Replay(num_steps, trainer, Silence())).checks[-1]
+    return verify_evidence(bundle, replay=Replay(num_steps, trainer, SilentView())).checks[-1]
 
 
 def test_equal_losses_pass(bundle: Path) -> None:

@@ -9,7 +9,7 @@ from subprocess import CompletedProcess
 import pytest
 from support.children import run_program
 from support.kaggle_api import KaggleStandIn, kaggle_stand_in
-from support.notebooks import written_notebook
+from support.notebooks import make_notebook
 
 from tunix_rt.base.errors import InvalidInputError, MissingExtraError
 from tunix_rt.engines.training.types import OUT_OF_TIME_TEXT
@@ -37,7 +37,7 @@ def kaggle(stand_in: KaggleStandIn, tmp_path: Path) -> Kaggle:
 @pytest.fixture
 def notebook(tmp_path: Path) -> Path:
     path = tmp_path / "submission.ipynb"
-    path.write_text(written_notebook(tmp_path / "home").text, encoding="utf-8")
+    path.write_text(make_notebook(tmp_path / "home").text, encoding="utf-8")
     return path
 
 

@@ -11,7 +11,7 @@ import pytest
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from support.children import environment, run_here
-from support.notebooks import written_notebook
+from support.notebooks import make_notebook
 
 from tunix_rt.base.assets import shipped_recipe_path
 from tunix_rt.base.settings import Settings
@@ -51,7 +51,7 @@ def executed_cells(notebook: Any) -> list[str]:
 
 
 def test_notebook_produces_valid_evidence(tmp_path: Path, jupyter_environment: dict[str, str]) -> None:
-    generated = written_notebook(tmp_path / "home", "smoke_tiny", target="local", is_smoke=True)
+    generated = make_notebook(tmp_path / "home", "smoke_tiny", target="local", is_smoke=True)
     notebook = nbformat.reads(generated.text, as_version=4)
     run_notebook(notebook, tmp_path, jupyter_environment)
     assert executed_cells(notebook)[2:] == [
@@ -73,7 +73,7 @@ def test_failing_run_stops_the_notebook(tmp_path: Path, jupyter_environment: dic
     recipe = tmp_path / "diverging.yaml"
     smoke = shipped_recipe_path("smoke_tiny").read_text(encoding="utf-8")
     recipe.write_text(smoke.replace("learning_rate: 1e-3", "learning_rate: 1e30"), encoding="utf-8")
-    generated = written_notebook(tmp_path / "home", file=recipe, target="local", is_smoke=True)
+    generated = make_notebook(tmp_path / "home", file=recipe, target="local", is_smoke=True)
     notebook = nbformat.reads(generated.text, as_version=4)
     # The other test runs the earlier cells.
     already_run = ("pip ", "doctor", "preflight", "smoke_tiny")

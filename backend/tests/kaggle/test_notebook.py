@@ -6,7 +6,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from support.datasets import build, sums
-from support.notebooks import code_cells, written_notebook
+from support.notebooks import code_cells, make_notebook
 
 from tunix_rt.base.errors import DoesNotFitError, InvalidInputError
 
@@ -15,7 +15,7 @@ COMMITTED = Path(__file__).parents[3] / "notebooks" / "kaggle_submission.ipynb"
 
 @pytest.fixture
 def notebook(tmp_path: Path) -> str:
-    return written_notebook(tmp_path, model="kaggle:google/gemma/transformers/2b").text
+    return make_notebook(tmp_path, model="kaggle:google/gemma/transformers/2b").text
 
 
 def test_committed_notebook_is_fresh(notebook: str, request: pytest.FixtureRequest) -> None:
@@ -57,7 +57,7 @@ def test_training_has_resumable_time_limit(notebook: str) -> None:
 
 def test_short_session_stops_earlier(tmp_path: Path) -> None:
     changes = ("training.batch_size=8", "training.num_epochs=4000", "output.save_every_steps=null")
-    generated = written_notebook(tmp_path, "lora_gemma_2b", hours=3.0, sets=changes)
+    generated = make_notebook(tmp_path, "lora_gemma_2b", hours=3.0, sets=changes)
     training = next(cell for cell in code_cells(generated.text) if "runs/full" in cell)
     assert "--stop-after 2h15m" in training
     assert f"--set output.save_every_steps={generated.session.save_every_steps}" in training
@@ -66,7 +66,7 @@ def test_short_session_stops_earlier(tmp_path: Path) -> None:
 
 
 def test_continued_session_copies_previous_runs(tmp_path: Path) -> None:
-    generated = written_notebook(
+    generated = make_notebook(
         tmp_path, "lora_gemma_2b", sets=("training.batch_size=8",), continues_from="me/my-training"
     )
     assert "%%bash\ncp --recursive /kaggle/input/my-training/runs /kaggle/working" in code_cells(
@@ -79,15 +79,15 @@ def test_data_file_becomes_the_dataset(tmp_path: Path) -> None:
     build(tmp_path, sums(8), dataset_name="mine", dataset_version="v2")
     changes = ("data.dataset=mine-v2", "eval.every_steps=null")
     with pytest.raises(InvalidInputError, match="mine-v2 is only on this machine"):
-        written_notebook(tmp_path, sets=changes)
-    generated = written_notebook(tmp_path, sets=changes, data_file="/kaggle/input/mine/rows.jsonl")
+        make_notebook(tmp_path, sets=changes)
+    generated = make_notebook(tmp_path, sets=changes, data_file="/kaggle/input/mine/rows.jsonl")
     ingest = "%%bash\ntunix-rt data ingest /kaggle/input/mine/rows.jsonl --name mine --version v2"
     assert ingest in code_cells(generated.text)
 
 
 def test_oversized_recipe_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DoesNotFitError, match="GiB") as refusal:
-        written_notebook(tmp_path, "seed_m38_tpu")
+        make_notebook(tmp_path, "seed_m38_tpu")
     assert "--set" in refusal.value.next_step
 
 
@@ -102,4 +102,4 @@ def test_oversized_recipe_is_refused(tmp_path: Path) -> None:
 )
 def test_invalid_arguments_are_refused(tmp_path: Path, changes: dict[str, object], message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
-        written_notebook(tmp_path, **changes)
+        make_notebook(tmp_path, **changes)

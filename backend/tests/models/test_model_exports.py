@@ -8,7 +8,7 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
-from support.training import Workshop, workshop_fixture
+from support.training import TrainingWorkspace, workspace_fixture
 
 from tunix_rt.base.errors import ConflictError, InvalidInputError, NotFoundError
 from tunix_rt.base.home import Home, open_home
@@ -23,7 +23,7 @@ from tunix_rt.models.register import register_directory, register_run
 from tunix_rt.models.types import ExportReport, ModelVersion
 from tunix_rt.recipes.load import load_recipe
 
-workshop = workshop_fixture(*get_args(EngineName))
+workspace = workspace_fixture(*get_args(EngineName))
 
 LORA = (
     "eval.every_steps=null",
@@ -37,22 +37,22 @@ CPU = DeviceRequest("cpu")
 
 
 @pytest.fixture(scope="module")
-def runs(workshop: Workshop) -> Workshop:
+def runs(workspace: TrainingWorkspace) -> TrainingWorkspace:
     """A run of three steps and a run of two steps."""
     for num_steps in (3, 2):
-        workshop.train(f"run-{num_steps}", *LORA, f"training.num_steps={num_steps}")
-    return workshop
+        workspace.train(f"run-{num_steps}", *LORA, f"training.num_steps={num_steps}")
+    return workspace
 
 
 @pytest.fixture(scope="module")
-def store(runs: Workshop) -> Iterator[Home]:
+def store(runs: TrainingWorkspace) -> Iterator[Home]:
     opened = open_home(runs.settings)
     yield opened
     opened.close()
 
 
 @pytest.fixture(scope="module")
-def version(runs: Workshop, store: Home) -> ModelVersion:
+def version(runs: TrainingWorkspace, store: Home) -> ModelVersion:
     return register_run(store, "tuned", RunDir(runs.root / "run-3")).version
 
 
@@ -81,8 +81,8 @@ class _FaultyEngine:
         save_file(noisy, file, metadata={"format": "pt"})
 
 
-def engine_of(workshop: Workshop, **faults: Any) -> ExportingEngine:
-    engine: Any = workshop._engine()
+def engine_of(workspace: TrainingWorkspace, **faults: Any) -> ExportingEngine:
+    engine: Any = workspace._engine()
     exporting: ExportingEngine = _FaultyEngine(engine, **{"name": engine.name} | faults) if faults else engine
     return exporting
 
@@ -91,14 +91,14 @@ def export(store: Home, engine: ExportingEngine, request: ExportRequest) -> Expo
     return export_directory(store, engine, request, lambda _: None)
 
 
-def job_of(workshop: Workshop, run: str) -> TrainingJob:
-    run_dir = RunDir(workshop.root / run)
+def job_of(workspace: TrainingWorkspace, run: str) -> TrainingJob:
+    run_dir = RunDir(workspace.root / run)
     resolved = load_recipe(run_dir.recipe)
-    data = dataset_rows(workshop.settings, resolved.recipe)
+    data = dataset_rows(workspace.settings, resolved.recipe)
     return TrainingJob(resolved=resolved, data=data, run_dir=run_dir, device=CPU)
 
 
-def test_checkpoint_export_equals_shorter_run(runs: Workshop, tmp_path: Path) -> None:
+def test_checkpoint_export_equals_shorter_run(runs: TrainingWorkspace, tmp_path: Path) -> None:
     engine_of(runs).export_checkpoint(job_of(runs, "run-3"), 2, tmp_path / "model")
     expected = sorted((runs.root / "run-2" / "model").iterdir())
     assert sorted(path.name for path in (tmp_path / "model").iterdir()) == [path.name for path in expected]
@@ -106,7 +106,7 @@ def test_checkpoint_export_equals_shorter_run(runs: Workshop, tmp_path: Path) ->
         assert (tmp_path / "model" / path.name).read_bytes() == path.read_bytes(), path.name
 
 
-def test_missing_checkpoint_is_an_error(runs: Workshop, tmp_path: Path) -> None:
+def test_missing_checkpoint_is_an_error(runs: TrainingWorkspace, tmp_path: Path) -> None:
     job = job_of(runs, "run-3")
     with pytest.raises(NotFoundError, match="no checkpoint of step 9"):
         engine_of(runs).export_checkpoint(job, 9, tmp_path / "model")
@@ -117,7 +117,7 @@ def test_missing_checkpoint_is_an_error(runs: Workshop, tmp_path: Path) -> None:
 
 
 def test_merged_adapter_generates_equal_tokens(
-    runs: Workshop, store: Home, version: ModelVersion, tmp_path: Path
+    runs: TrainingWorkspace, store: Home, version: ModelVersion, tmp_path: Path
 ) -> None:
     output = tmp_path / "merged"
     report = export(store, engine_of(runs), ExportRequest(version, "merged", output, device=CPU))
@@ -134,7 +134,7 @@ def test_merged_adapter_generates_equal_tokens(
 
 
 def test_adapter_copy_is_bit_equal(
-    runs: Workshop, store: Home, version: ModelVersion, tmp_path: Path
+    runs: TrainingWorkspace, store: Home, version: ModelVersion, tmp_path: Path
 ) -> None:
     request = ExportRequest(version, "adapter", tmp_path / "adapter", device=CPU)
     report = export(store, engine_of(runs), request)
@@ -142,7 +142,7 @@ def test_adapter_copy_is_bit_equal(
 
 
 def test_export_with_different_tokens_fails(
-    runs: Workshop, store: Home, version: ModelVersion, tmp_path: Path
+    runs: TrainingWorkspace, store: Home, version: ModelVersion, tmp_path: Path
 ) -> None:
     faulty = engine_of(runs, noise=1.0)
     report = export(store, faulty, ExportRequest(version, "merged", tmp_path / "merged", device=CPU))
@@ -152,7 +152,7 @@ def test_export_with_different_tokens_fails(
 
 
 def test_random_base_requires_original_engine(
-    runs: Workshop, store: Home, version: ModelVersion, tmp_path: Path
+    runs: TrainingWorkspace, store: Home, version: ModelVersion, tmp_path: Path
 ) -> None:
     another = engine_of(runs, name="another")
     with pytest.raises(ConflictError, match=f"--engine {runs.engine}"):

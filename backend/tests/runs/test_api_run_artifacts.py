@@ -9,7 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 from support.children import live_server
 from support.http import error_of
-from support.live_runs import WrittenRun
+from support.live_runs import LiveRun
 from support.queued_runs import queued
 from support.run_dirs import finished_run
 
@@ -77,7 +77,7 @@ def test_queued_run_has_no_output_files(client: TestClient, store: Home) -> None
 
 
 def test_metrics_skip_torn_last_line(client: TestClient, store: Home) -> None:
-    run = WrittenRun(store)
+    run = LiveRun(store)
     for step in range(1, 4):
         run.log_step(step)
     metrics = run.metrics()

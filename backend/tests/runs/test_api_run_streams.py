@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 from support.children import live_server
 from support.http import error_of
 from support.jobs import wait_for
-from support.live_runs import Viewer, WrittenRun
+from support.live_runs import LiveRun, Viewer
 from support.sse import messages_of
 
 from tunix_rt.base.home import Home
@@ -28,8 +28,8 @@ on_sqlite = pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
 
 
 @pytest.fixture
-def run(store: Home) -> WrittenRun:
-    return WrittenRun(store)
+def run(store: Home) -> LiveRun:
+    return LiveRun(store)
 
 
 def view(client: TestClient, url: str, **request: dict[str, str]) -> Viewer:
@@ -42,7 +42,7 @@ def view(client: TestClient, url: str, **request: dict[str, str]) -> Viewer:
     return viewer
 
 
-def test_log_stream_ends_with_status(client: TestClient, run: WrittenRun) -> None:
+def test_log_stream_ends_with_status(client: TestClient, run: LiveRun) -> None:
     run.print("one\ntwo\n")
     run.finish()
     viewer = view(client, LOGS)
@@ -50,7 +50,7 @@ def test_log_stream_ends_with_status(client: TestClient, run: WrittenRun) -> Non
     assert viewer.kinds == ["log", "status"]
 
 
-def test_log_stream_resumes_from_position(client: TestClient, run: WrittenRun) -> None:
+def test_log_stream_resumes_from_position(client: TestClient, run: LiveRun) -> None:
     run.print("one\ntwo\n")
     run.finish()
     assert view(client, LOGS, params={"since_seq": "4"}).log == "two\n"
@@ -59,7 +59,7 @@ def test_log_stream_resumes_from_position(client: TestClient, run: WrittenRun) -
     assert view(client, LOGS, params={"since_seq": "4"}, headers={"Last-Event-ID": "8"}).log == ""
 
 
-def test_run_stream_carries_every_source(client: TestClient, run: WrittenRun) -> None:
+def test_run_stream_carries_every_source(client: TestClient, run: LiveRun) -> None:
     run.event("started", "on a CPU")
     run.log_step(1)
     run.print("step 1\n")
@@ -78,7 +78,7 @@ def test_unknown_run_returns_404(client: TestClient) -> None:
 
 
 @on_sqlite
-def test_invalid_positions_return_422(client: TestClient, run: WrittenRun) -> None:
+def test_invalid_positions_return_422(client: TestClient, run: LiveRun) -> None:
     error_of(client.get(LOGS, params={"since_seq": "-1"}), 422)
     error_of(client.get(LOGS, params={"since_seq": str(10**15)}), 422)
     error_of(client.get(LOGS, headers={"Last-Event-ID": "yesterday"}), 422)
@@ -88,7 +88,7 @@ def test_invalid_positions_return_422(client: TestClient, run: WrittenRun) -> No
 
 
 @on_sqlite
-def test_burst_survives_reconnect(settings: Settings, run: WrittenRun) -> None:
+def test_burst_survives_reconnect(settings: Settings, run: LiveRun) -> None:
     expected = "".join(f"line {n} with some words in it\n" for n in range(NUM_LINES))
     with live_server(settings) as server, httpx.Client(base_url=server.url, timeout=60) as client:
         with client.stream("GET", STREAM) as first:
@@ -119,7 +119,7 @@ def _print_burst(output: Path) -> None:
 
 
 @on_sqlite
-def test_server_shutdown_ends_streams(settings: Settings, run: WrittenRun) -> None:
+def test_server_shutdown_ends_streams(settings: Settings, run: LiveRun) -> None:
     run.print("hello\n")
     with live_server(settings) as server, httpx.Client(base_url=server.url, timeout=60) as client:
         with client.stream("GET", LOGS) as response:

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable
 
 import pytest
-from support.live_runs import WrittenRun
+from support.live_runs import LiveRun
 from typer.testing import CliRunner, Result
 
 from tunix_rt.base.home import Home
@@ -18,8 +18,8 @@ Logs = Callable[..., Result]
 
 
 @pytest.fixture
-def run(store: Home) -> WrittenRun:
-    return WrittenRun(store)
+def run(store: Home) -> LiveRun:
+    return LiveRun(store)
 
 
 @pytest.fixture
@@ -33,18 +33,18 @@ def logs(settings: Settings) -> Logs:
     return invoke
 
 
-def test_logs_print_output_verbatim(run: WrittenRun, logs: Logs) -> None:
+def test_logs_print_output_verbatim(run: LiveRun, logs: Logs) -> None:
     run.print("one [bold]\n" + "x" * 100_000 + "\nthree\n")
     assert logs("run-1").stdout == "one [bold]\n" + "x" * 100_000 + "\nthree\n"
 
 
-def test_tail_limits_lines(run: WrittenRun, logs: Logs) -> None:
+def test_tail_limits_lines(run: LiveRun, logs: Logs) -> None:
     run.print("".join(f"line {number}\n" for number in range(1_000)))
     assert logs("run-1", "--tail", "2").stdout == "line 998\nline 999\n"
     assert logs("run-1", "-n", "0").stdout == ""
 
 
-def test_follow_stops_when_run_ends(run: WrittenRun, logs: Logs) -> None:
+def test_follow_stops_when_run_ends(run: LiveRun, logs: Logs) -> None:
     run.print("before\n")
 
     def finish_run() -> None:
@@ -59,7 +59,7 @@ def test_follow_stops_when_run_ends(run: WrittenRun, logs: Logs) -> None:
     assert "run-1: failed" in result.stderr
 
 
-def test_json_prints_stream_messages(run: WrittenRun, logs: Logs) -> None:
+def test_json_prints_stream_messages(run: LiveRun, logs: Logs) -> None:
     run.print("one\n")
     run.finish()
     messages = [json.loads(line) for line in logs("run-1", "--json").stdout.splitlines()]

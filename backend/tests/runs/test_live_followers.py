@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 from sqlalchemy import event
-from support.live_runs import WrittenRun
+from support.live_runs import LiveRun
 
 from tunix_rt.base.errors import NotFoundError
 from tunix_rt.base.home import Home
@@ -20,8 +20,8 @@ NEVER_S = 3600.0
 
 
 @pytest.fixture
-def run(store: Home) -> WrittenRun:
-    return WrittenRun(store)
+def run(store: Home) -> LiveRun:
+    return LiveRun(store)
 
 
 def live_runs(store: Home, *, poll_every_s: float = 0.01) -> LiveRuns:
@@ -57,7 +57,7 @@ def count_statements(store: Home) -> Iterator[list[str]]:
     event.remove(store.database, "before_cursor_execute", count)
 
 
-def statements_for(store: Home, run: WrittenRun, *, num_viewers: int) -> list[str]:
+def statements_for(store: Home, run: LiveRun, *, num_viewers: int) -> list[str]:
     async def main() -> list[str]:
         live = live_runs(store, poll_every_s=NEVER_S)
         texts = await asyncio.gather(
@@ -74,7 +74,7 @@ def statements_for(store: Home, run: WrittenRun, *, num_viewers: int) -> list[st
     return statements
 
 
-def test_200_viewers_share_database_queries(store: Home, run: WrittenRun) -> None:
+def test_200_viewers_share_database_queries(store: Home, run: LiveRun) -> None:
     run.print("hello\n")
     run.finish()
     for_one = statements_for(store, run, num_viewers=1)
@@ -82,7 +82,7 @@ def test_200_viewers_share_database_queries(store: Home, run: WrittenRun) -> Non
 
 
 @on_sqlite
-def test_viewers_receive_live_updates(store: Home, run: WrittenRun) -> None:
+def test_viewers_receive_live_updates(store: Home, run: LiveRun) -> None:
     async def main() -> list[str]:
         live = live_runs(store)
         run.print("before\n")
@@ -100,7 +100,7 @@ def test_viewers_receive_live_updates(store: Home, run: WrittenRun) -> None:
 
 
 @on_sqlite
-def test_stalled_viewer_does_not_block_others(store: Home, run: WrittenRun) -> None:
+def test_stalled_viewer_does_not_block_others(store: Home, run: LiveRun) -> None:
     run.print("x" * 100 + "\n")
     run.print(("y" * 200 + "\n") * 20_000)
     run.finish()
@@ -118,7 +118,7 @@ def test_stalled_viewer_does_not_block_others(store: Home, run: WrittenRun) -> N
 
 
 @on_sqlite
-def test_last_viewer_closes_files(store: Home, run: WrittenRun) -> None:
+def test_last_viewer_closes_files(store: Home, run: LiveRun) -> None:
     run.print("hello\n")
 
     def num_open_files() -> int:
@@ -147,7 +147,7 @@ def _inode(descriptor: str) -> int | None:
 
 
 @on_sqlite
-def test_run_can_be_watched_again(store: Home, run: WrittenRun) -> None:
+def test_run_can_be_watched_again(store: Home, run: LiveRun) -> None:
     run.finish()
 
     async def main() -> list[str]:
@@ -160,7 +160,7 @@ def test_run_can_be_watched_again(store: Home, run: WrittenRun) -> None:
 
 
 @on_sqlite
-def test_shutdown_ends_active_streams(store: Home, run: WrittenRun) -> None:
+def test_shutdown_ends_active_streams(store: Home, run: LiveRun) -> None:
     run.print("hello\n")
 
     async def main() -> str:
@@ -177,7 +177,7 @@ def test_shutdown_ends_active_streams(store: Home, run: WrittenRun) -> None:
 
 
 @on_sqlite
-def test_idle_stream_sends_heartbeats(store: Home, run: WrittenRun) -> None:
+def test_idle_stream_sends_heartbeats(store: Home, run: LiveRun) -> None:
     run.print("hello\n")
 
     async def main() -> list[bytes]:

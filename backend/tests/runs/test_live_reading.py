@@ -8,7 +8,7 @@ from contextlib import closing
 import psycopg
 import pytest
 from support.jobs import wait_for
-from support.live_runs import Viewer, WrittenRun, read_all
+from support.live_runs import LiveRun, Viewer, read_all
 from support.run_dirs import finished_run
 
 from tunix_rt.base.errors import NotFoundError
@@ -21,12 +21,12 @@ on_sqlite = pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
 
 
 @pytest.fixture
-def run(store: Home) -> WrittenRun:
-    return WrittenRun(store)
+def run(store: Home) -> LiveRun:
+    return LiveRun(store)
 
 
 @pytest.fixture
-def watch(store: Home, run: WrittenRun) -> Iterator[RunWatch]:
+def watch(store: Home, run: LiveRun) -> Iterator[RunWatch]:
     with closing(RunWatch(store, run.run_id)) as opened:
         yield opened
 
@@ -36,7 +36,7 @@ def log_chunks(watch: RunWatch, cursor: Cursor | None = None) -> list[tuple[str,
     return [(payload["chunk"], payload["is_partial"]) for payload in payloads]
 
 
-def test_viewer_gets_sources_then_status(run: WrittenRun, watch: RunWatch) -> None:
+def test_viewer_gets_sources_then_status(run: LiveRun, watch: RunWatch) -> None:
     run.event("started", "here we go")
     run.log_step(1)
     run.print("step 1\n")
@@ -58,7 +58,7 @@ def test_viewer_gets_sources_then_status(run: WrittenRun, watch: RunWatch) -> No
     assert [event["kind"] for event in viewer.service] == ["submitted", "claimed", "succeeded"]
 
 
-def test_any_cursor_resumes_exactly(run: WrittenRun, watch: RunWatch) -> None:
+def test_any_cursor_resumes_exactly(run: LiveRun, watch: RunWatch) -> None:
     for step in range(1, 6):
         run.event("checkpoint", f"{step}")
         run.log_step(step)
@@ -77,7 +77,7 @@ def test_any_cursor_resumes_exactly(run: WrittenRun, watch: RunWatch) -> None:
 
 
 @on_sqlite
-def test_partial_line_waits_for_newline(run: WrittenRun, watch: RunWatch) -> None:
+def test_partial_line_waits_for_newline(run: LiveRun, watch: RunWatch) -> None:
     run.print("whole\nto")
     watch.refresh()
     assert log_chunks(watch) == [("whole\n", False)]
@@ -87,7 +87,7 @@ def test_partial_line_waits_for_newline(run: WrittenRun, watch: RunWatch) -> Non
 
 
 @on_sqlite
-def test_run_end_flushes_partial_line(run: WrittenRun, watch: RunWatch) -> None:
+def test_run_end_flushes_partial_line(run: LiveRun, watch: RunWatch) -> None:
     run.print("whole\nto")
     run.finish("failed")
     watch.refresh()
@@ -96,7 +96,7 @@ def test_run_end_flushes_partial_line(run: WrittenRun, watch: RunWatch) -> None:
 
 
 @on_sqlite
-def test_long_line_splits_between_characters(run: WrittenRun, watch: RunWatch) -> None:
+def test_long_line_splits_between_characters(run: LiveRun, watch: RunWatch) -> None:
     line = "é€𝄞" * 50_000
     run.print(f"before\n{line}\nafter\n")
     watch.refresh()
@@ -108,7 +108,7 @@ def test_long_line_splits_between_characters(run: WrittenRun, watch: RunWatch) -
 
 
 @on_sqlite
-def test_half_written_character_is_held_back(run: WrittenRun, watch: RunWatch) -> None:
+def test_half_written_character_is_held_back(run: LiveRun, watch: RunWatch) -> None:
     run.print(b"x" * (CHUNK_BYTES - 1) + "€".encode()[:1])
     watch.refresh()
     assert log_chunks(watch) == [("x" * (CHUNK_BYTES - 1), True)]
@@ -118,7 +118,7 @@ def test_half_written_character_is_held_back(run: WrittenRun, watch: RunWatch) -
 
 
 @on_sqlite
-def test_invalid_utf8_is_replaced(run: WrittenRun, watch: RunWatch) -> None:
+def test_invalid_utf8_is_replaced(run: LiveRun, watch: RunWatch) -> None:
     run.print(b"\xff\xfe\x00 binary\r\n\x80")
     run.finish()
     watch.refresh()
@@ -126,13 +126,13 @@ def test_invalid_utf8_is_replaced(run: WrittenRun, watch: RunWatch) -> None:
 
 
 @on_sqlite
-def test_cursor_past_end_reads_nothing(run: WrittenRun, watch: RunWatch) -> None:
+def test_cursor_past_end_reads_nothing(run: LiveRun, watch: RunWatch) -> None:
     run.print("one\n")
     watch.refresh()
     assert log_chunks(watch, Cursor(log=10**9)) == []
 
 
-def test_resume_rewinds_connected_viewer(run: WrittenRun, watch: RunWatch) -> None:
+def test_resume_rewinds_connected_viewer(run: LiveRun, watch: RunWatch) -> None:
     viewer, reader = Viewer(), RunReader(watch)
     run.event("started")
     for step in range(1, 9):
@@ -150,7 +150,7 @@ def test_resume_rewinds_connected_viewer(run: WrittenRun, watch: RunWatch) -> No
     assert viewer.kinds.count("rewind") == 1
 
 
-def test_resume_rewinds_reconnecting_viewer(run: WrittenRun, watch: RunWatch) -> None:
+def test_resume_rewinds_reconnecting_viewer(run: LiveRun, watch: RunWatch) -> None:
     viewer = Viewer()
     for step in range(1, 9):
         run.log_step(step)
@@ -170,7 +170,7 @@ def test_resume_rewinds_reconnecting_viewer(run: WrittenRun, watch: RunWatch) ->
 
 @on_sqlite
 @pytest.mark.parametrize("seed", range(5))
-def test_viewer_always_matches_files(run: WrittenRun, watch: RunWatch, seed: int) -> None:
+def test_viewer_always_matches_files(run: LiveRun, watch: RunWatch, seed: int) -> None:
     """Random sequences of writes, resumes, refreshes, reads and reconnects."""
     rng = random.Random(seed)
     viewer, reader, step, printed = Viewer(), RunReader(watch), 0, ""
@@ -233,7 +233,7 @@ def test_unknown_run_cannot_be_watched(store: Home) -> None:
         RunWatch(store, "ghost")
 
 
-def test_removed_run_ends_stream(runs: RunRepository, run: WrittenRun, watch: RunWatch) -> None:
+def test_removed_run_ends_stream(runs: RunRepository, run: LiveRun, watch: RunWatch) -> None:
     run.print("one\n")
     watch.refresh()
     run.finish("failed")
@@ -243,7 +243,7 @@ def test_removed_run_ends_stream(runs: RunRepository, run: WrittenRun, watch: Ru
 
 
 @pytest.mark.parametrize("settings", ["postgresql"], indirect=True)
-def test_files_are_followed_without_database(run: WrittenRun, watch: RunWatch, settings: Settings) -> None:
+def test_files_are_followed_without_database(run: LiveRun, watch: RunWatch, settings: Settings) -> None:
     assert settings.database_url is not None
     server, _, name = settings.database_url.rpartition("/")
     with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:

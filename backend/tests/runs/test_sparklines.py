@@ -3,7 +3,7 @@
 import pytest
 from fastapi.testclient import TestClient
 from support.http import error_of
-from support.live_runs import WrittenRun
+from support.live_runs import LiveRun
 from support.queued_runs import queued
 
 from tunix_rt.base.home import Home
@@ -19,14 +19,14 @@ def sparkline(client: TestClient, run_id: str = "run-1") -> dict[str, list[float
 
 
 def test_short_run_keeps_every_step(client: TestClient, store: Home) -> None:
-    run = WrittenRun(store)
+    run = LiveRun(store)
     for step, loss in enumerate([3.0, 2.5, 2.0], start=1):
         run.log_step(step, loss)
     assert sparkline(client) == {"run_id": "run-1", "steps": [1, 2, 3], "losses": [3.0, 2.5, 2.0]}
 
 
 def test_long_run_is_downsampled(client: TestClient, store: Home) -> None:
-    run = WrittenRun(store)
+    run = LiveRun(store)
     for step in range(1, 1_001):
         run.log_step(step, 1 / step)
     steps = sparkline(client)["steps"]
@@ -36,7 +36,7 @@ def test_long_run_is_downsampled(client: TestClient, store: Home) -> None:
 
 
 def test_torn_and_nan_lines_are_skipped(client: TestClient, store: Home) -> None:
-    run = WrittenRun(store)
+    run = LiveRun(store)
     run.log_step(1, 2.0)
     run.log_step(2, float("nan"))
     with run.run_dir.metrics.open("a") as file:

@@ -53,7 +53,7 @@ def _without_comment(line: str) -> str:
     return re.sub(r"(^|\s+)#\s.*$", "", line).strip()
 
 
-def filled_in(command: str, stand_ins: Mapping[str, str]) -> str:
+def fill_placeholders(command: str, stand_ins: Mapping[str, str]) -> str:
     """Replace the placeholders of a documented command with real names.
 
     Example:

@@ -33,13 +33,13 @@ def trained_fast_tokenizer() -> FastTokenizer:
     return fast
 
 
-def a_tokenizer(chat_template: str | None = None) -> Tokenizer:
+def make_tokenizer(chat_template: str | None = None) -> Tokenizer:
     return Tokenizer("test", trained_fast_tokenizer(), NAMED_TOKENS, chat_template)
 
 
-def an_encoder(template: str = "gemma", markup: MarkupStyle = "reasoning") -> TraceEncoder:
+def make_encoder(template: str = "gemma", markup: MarkupStyle = "reasoning") -> TraceEncoder:
     """Return an encoder; `template` is the name of a built-in template or Jinja source."""
-    tokenizer = a_tokenizer()
+    tokenizer = make_tokenizer()
     if "{" in template:
         return TraceEncoder(tokenizer, ChatTemplate("test", template, tokenizer.named_tokens), markup)
     return TraceEncoder(tokenizer, choose_template(tokenizer, template), markup)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from support.evaluation_starts import sum_items, write_evalset
-from support.training import Workshop
+from support.training import TrainingWorkspace
 from tunix_rt.base.home import Home, open_home
 from tunix_rt.base.settings import Settings
 from tunix_rt.engines.generation.base import Completion, GeneratingEngine, Generator, GeneratorRequest, Prompt
@@ -93,15 +93,15 @@ class _CountingGenerator:
 
 
 @dataclass(frozen=True)
-class Exam:
+class EvaluationWorkspace:
     """A training workspace with an eval set of sums."""
 
-    workshop: Workshop
+    workspace: TrainingWorkspace
     evalset: Path
 
     @property
     def settings(self) -> Settings:
-        return self.workshop.settings
+        return self.workspace.settings
 
     def store(self) -> Home:
         return open_home(self.settings)
@@ -112,7 +112,7 @@ class Exam:
             "decoding": GREEDY,
             "device": DeviceRequest("cpu"),
             "batch_size": 2,
-            "output": None if output is None else self.workshop.root / output,
+            "output": None if output is None else self.workspace.root / output,
         }
         return EvaluationRequest(str(model), **defaults | values)
 
@@ -134,12 +134,12 @@ class Exam:
             opened.close()
 
     def directory(self, output: str) -> EvaluationDir:
-        return EvaluationDir(self.workshop.root / output)
+        return EvaluationDir(self.workspace.root / output)
 
     def predictions(self, output: str) -> bytes:
         return self.directory(output).predictions.read_bytes()
 
 
-def make_exam(workshop: Workshop, num_items: int = 5) -> Exam:
+def make_evaluation_workspace(workspace: TrainingWorkspace, num_items: int = 5) -> EvaluationWorkspace:
     """Write an eval set of sums from the training dataset, so that a trained model can answer some."""
-    return Exam(workshop, write_evalset(workshop.root / "sums.jsonl", sum_items(num_items)))
+    return EvaluationWorkspace(workspace, write_evalset(workspace.root / "sums.jsonl", sum_items(num_items)))

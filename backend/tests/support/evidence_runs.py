@@ -90,7 +90,7 @@ PLAN = Plan(
 )
 
 
-class Silence:
+class SilentView:
     """A view that shows nothing."""
 
     def show_line(self, text: str) -> None:
@@ -186,7 +186,7 @@ def trained_run(
         recipe_name="tiny",
     )
     try:
-        run(engine or WritingEngine(fails), job, Silence())
+        run(engine or WritingEngine(fails), job, SilentView())
     except DivergedError:
         assert fails
     return job.run_dir

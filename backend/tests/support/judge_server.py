@@ -78,12 +78,12 @@ def grades(score: int = 4, reason: str = "It holds.") -> Act:
 
     def act(handler: _Handler, body: dict[str, Any]) -> None:
         reply = {name: {"reason": reason, "score": score} for name in criteria_asked(body)}
-        says(json.dumps(reply))(handler, body)
+        reply_with(json.dumps(reply))(handler, body)
 
     return act
 
 
-def says(text: str, *, usage: dict[str, int] | None = None) -> Act:
+def reply_with(text: str, *, usage: dict[str, int] | None = None) -> Act:
     """Return a chat completion with this content; by default with 100 prompt and 20 completion tokens."""
     counted = {"prompt_tokens": 100, "completion_tokens": 20} if usage is None else usage
     completion = {"choices": [{"message": {"role": "assistant", "content": text}}], "usage": counted or None}
@@ -95,12 +95,12 @@ def answers(status: int, text: str = "", **headers: str) -> Act:
     return lambda handler, body: handler.send(status, text.encode(), **headers)
 
 
-def hangs(handler: _Handler, body: dict[str, Any]) -> None:
+def hang(handler: _Handler, body: dict[str, Any]) -> None:
     """Accept the request and never answer."""
     handler.judge.is_over.wait()
 
 
-def trickles(handler: _Handler, body: dict[str, Any]) -> None:
+def trickle(handler: _Handler, body: dict[str, Any]) -> None:
     """Send single bytes until the server stops."""
     handler.send_response(200)
     handler.end_headers()

@@ -16,7 +16,7 @@ from tunix_rt.runs.store.repository import RunRepository
 from tunix_rt.runs.store.rows import NewEvent
 
 
-class WrittenRun:
+class LiveRun:
     """A claimed run whose files the test writes."""
 
     def __init__(self, store: Home, run_id: str = "run-1") -> None:

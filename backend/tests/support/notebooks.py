@@ -10,7 +10,7 @@ from tunix_rt.kaggle.notebook import NotebookRequest, WrittenNotebook, write_not
 from tunix_rt.kaggle.session import DEFAULT_HOURS
 
 
-def written_notebook(
+def make_notebook(
     home: Path, recipe: str = "submission_tpu", *, file: Path | None = None, **changes: Any
 ) -> WrittenNotebook:
     """Write the notebook of a shipped recipe or of a recipe file."""

@@ -53,7 +53,7 @@ def ray_cluster() -> Iterator[Cluster]:
         shutil.rmtree(session, ignore_errors=True)
 
 
-def in_the_end(find: Callable[[], _Found | None]) -> _Found:
+def eventually(find: Callable[[], _Found | None]) -> _Found:
     """Poll `find` until it returns something true. Engines start slowly when processes share few cores."""
     deadline_s = time.monotonic() + _PATIENCE_S
     while not (found := find()):
@@ -79,7 +79,7 @@ def lose_node_of(cluster: Cluster, run_id: str) -> int:
 
 
 @dataclass(frozen=True)
-class Office:
+class RayHome:
     """A home directory with a dataset, and jobs for it."""
 
     settings: Settings
@@ -115,7 +115,7 @@ class Office:
         return self.job(run_id, *train, "--output", recipe=text, attempt=attempt)
 
 
-def make_office(root: Path) -> Office:
+def make_ray_home(root: Path) -> RayHome:
     """Create a home with a dataset of 12 sums; the nodes share a directory for checkpoints."""
     build(root / "home", sums(12))
-    return Office(Settings(home=root / "home", checkpoint_url=f"file://{root / 'shared'}"))
+    return RayHome(Settings(home=root / "home", checkpoint_url=f"file://{root / 'shared'}"))

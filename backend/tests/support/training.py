@@ -56,7 +56,7 @@ class Listener:
 
 
 @dataclass(frozen=True)
-class Workshop:
+class TrainingWorkspace:
     """A training workspace: a home directory with a dataset, a recipe and the outputs of runs."""
 
     root: Path
@@ -145,20 +145,22 @@ class Workshop:
         return sorted(int(name) for name in names if name.isdecimal())
 
 
-def make_workshop(root: Path, engine: EngineName = "jax") -> Workshop:
+def make_workspace(root: Path, engine: EngineName = "jax") -> TrainingWorkspace:
     """Create a workspace with a dataset of 48 sums, a quarter of them for validation."""
     root.mkdir(parents=True, exist_ok=True)
     build(root / "home", sums(48), splits={"train": 0.75, "validation": 0.25})
-    workshop = Workshop(root, engine)
-    workshop.recipe.write_text(RECIPE, encoding="utf-8")
-    return workshop
+    workspace = TrainingWorkspace(root, engine)
+    workspace.recipe.write_text(RECIPE, encoding="utf-8")
+    return workspace
 
 
-def workshop_fixture(*engines: EngineName) -> Any:
+def workspace_fixture(*engines: EngineName) -> Any:
     """Return a fixture: a workspace for tiny models, one per module and engine."""
 
     @pytest.fixture(scope="module", params=engines)
-    def workshop(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Workshop:
-        return make_workshop(tmp_path_factory.mktemp("workshop"), request.param)
+    def workspace(
+        tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+    ) -> TrainingWorkspace:
+        return make_workspace(tmp_path_factory.mktemp("workspace"), request.param)
 
-    return workshop
+    return workspace

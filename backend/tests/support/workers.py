@@ -99,7 +99,7 @@ def start_worker(settings: Settings, program: str) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(command, env=environment(settings, PYTHONPATH=":".join(sys.path)))
 
 
-def ended_as(store: Home, status: RunStatus, run_id: str = "run-1") -> RunDetail:
+def wait_for_run_status(store: Home, status: RunStatus, run_id: str = "run-1") -> RunDetail:
     """Wait until the run has this status and return it."""
     wait_for(lambda: RunRepository(store.database).status_of(run_id).status == status)
     return RunRepository(store.database).get(run_id)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.encoders import an_encoder
+from support.encoders import make_encoder
 
 from tunix_rt.base.errors import DataError, InvalidInputError
 from tunix_rt.tokenization.encoding import PARTS, EncodedExample
@@ -193,14 +193,14 @@ def test_example_without_prompt_is_rejected() -> None:
     ],
 )
 def test_broken_template_is_rejected(template: str) -> None:
-    encoded = an_encoder(template).encode([trace_from_text_steps("q", ["work"], "five")])
+    encoded = make_encoder(template).encode([trace_from_text_steps("q", ["work"], "five")])
     with pytest.raises(DataError, match="template-"):
         make_batches(list(encoded), row_length=500)
 
 
 def test_packed_rows_preserve_encoded_examples() -> None:
     traces = [trace_from_text_steps(f"q{i}", ["work"] * (i % 4 + 1), str(i)) for i in range(40)]
-    examples = list(an_encoder().encode(traces))
+    examples = list(make_encoder().encode(traces))
     made = make_batches(examples, row_length=300, rows_per_batch=2)
     trained = 0
     for index in range(made.num_batches_per_epoch):

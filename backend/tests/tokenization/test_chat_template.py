@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from support.encoders import a_tokenizer
+from support.encoders import make_tokenizer
 
 from tunix_rt.base.errors import DataError, InvalidInputError, NotFoundError
 from tunix_rt.tokenization.chat_template import (
@@ -28,7 +28,7 @@ def test_builtin_templates_are_documented() -> None:
 
 @pytest.mark.parametrize("name", builtin_template_names())
 def test_builtin_prompt_is_conversation_prefix(name: str) -> None:
-    template = choose_template(a_tokenizer(), name)
+    template = choose_template(make_tokenizer(), name)
     prompt = template.render(chat_messages("q"), add_generation_prompt=True)
     whole = template.render(chat_messages("q", "a"), add_generation_prompt=False)
     assert whole.startswith(prompt + "a")
@@ -85,16 +85,16 @@ def test_invalid_jinja_names_line() -> None:
 def test_template_file_is_read_and_hashed(tmp_path: Path) -> None:
     path = tmp_path / "mine.jinja"
     path.write_text("{{ messages[0]['content'] }}", encoding="utf-8")
-    template = template_from_file(a_tokenizer(), path)
+    template = template_from_file(make_tokenizer(), path)
     assert template.render(chat_messages("ü"), add_generation_prompt=True) == "ü"
     assert len(template.sha256) == 64
 
 
 def test_missing_template_file_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="cannot be read"):
-        template_from_file(a_tokenizer(), tmp_path / "absent.jinja")
+        template_from_file(make_tokenizer(), tmp_path / "absent.jinja")
 
 
 def test_unknown_template_lists_known_ones() -> None:
     with pytest.raises(NotFoundError, match="chatml, gemma, tunix-rt"):
-        choose_template(a_tokenizer(), "llama9")
+        choose_template(make_tokenizer(), "llama9")

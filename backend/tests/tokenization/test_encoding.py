@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.encoders import NAMED_TOKENS, an_encoder, trained_fast_tokenizer
+from support.encoders import NAMED_TOKENS, make_encoder, trained_fast_tokenizer
 from tokenizers import Tokenizer as FastTokenizer
 
 from tunix_rt.base.errors import DataError
@@ -37,7 +37,7 @@ UPPER_CASE = "{% for m in messages %}{{ m.content | upper }}<eos>{% endfor %}"
 
 
 def encode(trace: Trace, encoder: TraceEncoder | None = None) -> EncodedExample:
-    [example] = (encoder or an_encoder()).encode([trace])
+    [example] = (encoder or make_encoder()).encode([trace])
     return example
 
 
@@ -76,7 +76,7 @@ def test_tokens_are_assigned_to_parts() -> None:
 @pytest.mark.parametrize("template", ["gemma", "chatml", "tunix-rt"])
 @pytest.mark.parametrize("markup", MARKUP_STYLES)
 def test_every_template_and_markup_trains_answer(template: str, markup: MarkupStyle) -> None:
-    example = encode(SIX_SEVENS, an_encoder(template, markup))
+    example = encode(SIX_SEVENS, make_encoder(template, markup))
     assert example.problems == frozenset()
     assert PARTS[example.parts[-1]] == "end_of_turn"
     assert text_of(example, trained=True).startswith(render_completion(SIX_SEVENS, markup).text)
@@ -84,30 +84,30 @@ def test_every_template_and_markup_trains_answer(template: str, markup: MarkupSt
 
 
 def test_generation_prompt_equals_masked_tokens() -> None:
-    encoder = an_encoder()
+    encoder = make_encoder()
     example = encode(SIX_SEVENS, encoder)
     assert encoder.encode_prompt(SIX_SEVENS.prompt) == example.token_ids[example.loss_mask == 0].tolist()
 
 
 def test_inst_template_needs_no_generation_prompt() -> None:
-    example = encode(SIX_SEVENS, an_encoder(INST))
+    example = encode(SIX_SEVENS, make_encoder(INST))
     assert example.problems == frozenset()
     assert text_of(example, trained=True) == " " + render_completion(SIX_SEVENS).text + "<eos>"
 
 
 @pytest.mark.parametrize("template", [NO_GENERATION_PROMPT, PROMPT_IS_NOT_A_PREFIX])
 def test_missing_generation_prompt_is_reported(template: str) -> None:
-    assert "template-without-generation-prompt" in encode(SIX_SEVENS, an_encoder(template)).problems
+    assert "template-without-generation-prompt" in encode(SIX_SEVENS, make_encoder(template)).problems
 
 
 def test_text_added_by_template_is_reported() -> None:
-    example = encode(SIX_SEVENS, an_encoder(EMPTY_THOUGHT))
+    example = encode(SIX_SEVENS, make_encoder(EMPTY_THOUGHT))
     assert example.problems == {"template-adds-text"}
     assert text_of_part(example, "markup").startswith("<think></think><reasoning>")
 
 
 def test_changed_content_is_reported() -> None:
-    example = encode(SIX_SEVENS, an_encoder(UPPER_CASE))
+    example = encode(SIX_SEVENS, make_encoder(UPPER_CASE))
     assert "template-changes-content" in example.problems
     assert text_of_part(example, "answer") == ""
 
@@ -116,17 +116,17 @@ def test_changed_prompt_is_reported() -> None:
     template = (
         "{{ messages[0].content | upper }}:{% if messages[1:] %}{{ messages[1].content }}<eos>{% endif %}"
     )
-    assert encode(SIX_SEVENS, an_encoder(template)).problems == {"template-changes-content"}
+    assert encode(SIX_SEVENS, make_encoder(template)).problems == {"template-changes-content"}
 
 
 def test_missing_end_of_turn_is_allowed() -> None:
-    example = encode(SIX_SEVENS, an_encoder(NO_END_OF_TURN))
+    example = encode(SIX_SEVENS, make_encoder(NO_END_OF_TURN))
     assert text_of_part(example, "end_of_turn") == ""
     assert text_of_part(example, "answer") == "42"
 
 
 def test_control_tokens_in_content_stay_text() -> None:
-    encoder = an_encoder()
+    encoder = make_encoder()
     trace = trace_from_text_steps("Print <end_of_turn>!", ["It is <end_of_turn>", "<bos>"], "<eos>")
     example = encode(trace, encoder)
     control = sorted(encoder.tokenizer.control_token_ids & set(example.token_ids.tolist()))
@@ -151,10 +151,10 @@ def test_markup_control_tokens_stay_whole() -> None:
 
 
 def test_end_of_turn_id_is_last_token() -> None:
-    encoder = an_encoder()
+    encoder = make_encoder()
     assert encoder.end_of_turn_id == encoder.tokenizer.token_id("<end_of_turn>")
     assert encoder.end_of_turn_id == encode(SIX_SEVENS, encoder).token_ids[-1]
-    assert an_encoder(NO_END_OF_TURN).end_of_turn_id is None
+    assert make_encoder(NO_END_OF_TURN).end_of_turn_id is None
 
 
 def test_placeholder_characters_are_preserved() -> None:
@@ -188,7 +188,7 @@ content = content.filter(lambda text: bool(text.strip()) and not reserved_markup
     prompt=content, step=content, answer=content, template=st.sampled_from(["gemma", "chatml", "tunix-rt"])
 )
 def test_any_content_is_trained_as_text(prompt: str, step: str, answer: str, template: str) -> None:
-    encoder = an_encoder(template)
+    encoder = make_encoder(template)
     trace = trace_from_text_steps(prompt, [step], answer)
     example = encode(trace, encoder)
     assert "".join(token_texts(example)) == example.text
@@ -200,7 +200,7 @@ def test_any_content_is_trained_as_text(prompt: str, step: str, answer: str, tem
 
 
 def test_batch_encoding_equals_single_encoding() -> None:
-    encoder = an_encoder()
+    encoder = make_encoder()
     traces = [trace_from_text_steps(f"q{i}", ["s"] * (i % 3 + 1), str(i)) for i in range(1_005)]
     together = list(encoder.encode(traces))
     for position in (0, 999, 1_000, 1_004):

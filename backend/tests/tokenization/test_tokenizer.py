@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support.encoders import NAMED_TOKENS, a_tokenizer, write_tokenizer
+from support.encoders import NAMED_TOKENS, make_tokenizer, write_tokenizer
 
 from tunix_rt.base.errors import InvalidInputError, NotFoundError
 from tunix_rt.tokenization.chat_template import choose_template
@@ -61,8 +61,8 @@ def test_padding_defaults_to_eos(tmp_path: Path) -> None:
 
 
 def test_fingerprint_depends_on_template() -> None:
-    assert a_tokenizer("one").fingerprint != a_tokenizer("two").fingerprint
-    assert a_tokenizer("one").fingerprint == a_tokenizer("one").fingerprint
+    assert make_tokenizer("one").fingerprint != make_tokenizer("two").fingerprint
+    assert make_tokenizer("one").fingerprint == make_tokenizer("one").fingerprint
 
 
 @pytest.mark.parametrize("file_name", ["tokenizer.json", "tokenizer_config.json"])
@@ -99,6 +99,6 @@ def test_offline_hub_error_suggests_fix(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
 
 def test_template_selection_order() -> None:
-    assert choose_template(a_tokenizer()).name == "tunix-rt"
-    assert choose_template(a_tokenizer("own")).name == "tokenizer"
-    assert choose_template(a_tokenizer("own"), "chatml").name == "chatml"
+    assert choose_template(make_tokenizer()).name == "tunix-rt"
+    assert choose_template(make_tokenizer("own")).name == "tokenizer"
+    assert choose_template(make_tokenizer("own"), "chatml").name == "chatml"

@@ -2827,7 +2827,7 @@ export interface components {
              * Name
              * @enum {string}
              */
-            name: "container" | "manifest" | "files" | "sums" | "complete" | "contents" | "run" | "dataset" | "figures" | "scores" | "signature" | "replay";
+            name: "container" | "manifest" | "files" | "sums" | "signature" | "complete" | "contents" | "run" | "training" | "dataset" | "evaluation" | "figures" | "scores" | "pages" | "replay";
             /**
              * Status
              * @enum {string}
@@ -2845,6 +2845,8 @@ export interface components {
              * @default 0
              */
             num_problems?: number;
+            /** Shows */
+            shows?: string | null;
         };
         /**
          * CheckScores
@@ -3733,6 +3735,10 @@ export interface components {
             revision?: string | null;
             /** Weights Hash */
             weights_hash?: string | null;
+            /** Weight Files */
+            weight_files?: {
+                [key: string]: string;
+            } | null;
             /**
              * Is Adapter
              * @default false
@@ -3869,10 +3875,10 @@ export interface components {
         EvidenceManifest: {
             /**
              * Evidence Version
-             * @default 1
-             * @constant
+             * @default 2
+             * @enum {string}
              */
-            evidence_version?: "1";
+            evidence_version?: "1" | "2";
             /** Evidence Id */
             evidence_id: string;
             /**
@@ -3903,6 +3909,8 @@ export interface components {
              * @default []
              */
             left_out?: components["schemas"]["LeftOutFile"][];
+            /** Signer */
+            signer?: string | null;
             /**
              * Content Hash
              * @default 0000000000000000000000000000000000000000000000000000000000000000
@@ -3969,6 +3977,11 @@ export interface components {
             manifest?: components["schemas"]["EvidenceManifest"] | null;
             /** Checks */
             checks: components["schemas"]["Check"][];
+            /**
+             * Shown
+             * @default []
+             */
+            shown?: string[];
         };
         /**
          * Examination
@@ -4514,13 +4527,27 @@ export interface components {
         };
         /**
          * GymTask
-         * @description The data that reasoning-gym needs to verify an answer to one of its entries.
+         * @description The reasoning-gym entry behind an item. A checker generates it again to verify answers.
          */
         GymTask: {
             /** Name */
             name: string;
-            /** Entry */
-            entry: {
+            /** Seed */
+            seed?: number | null;
+            /** Index */
+            index?: number | null;
+            /**
+             * Options
+             * @default {}
+             */
+            options?: {
+                [key: string]: components["schemas"]["JsonValue"];
+            };
+            /**
+             * Entry
+             * @default {}
+             */
+            entry?: {
                 [key: string]: components["schemas"]["JsonValue"];
             };
         };
@@ -4750,7 +4777,7 @@ export interface components {
         LintReport: {
             /**
              * Linter Version
-             * @default 1.0
+             * @default 1.1
              */
             linter_version?: string;
             /** Score */

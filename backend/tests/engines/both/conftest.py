@@ -2,8 +2,8 @@
 
 from typing import get_args
 
-from support.training import workshop_fixture
+from support.training import workspace_fixture
 
 from tunix_rt.engines.types import EngineName
 
-workshop = workshop_fixture(*get_args(EngineName))
+workspace = workspace_fixture(*get_args(EngineName))

@@ -10,7 +10,7 @@ from pathlib import Path
 import jax
 import pytest
 from support.datasets import build, sums
-from support.training import Workshop
+from support.training import TrainingWorkspace
 
 from tunix_rt.base.assets import shipped_model_config, shipped_tokenizer_dir
 from tunix_rt.cli.main import main
@@ -22,14 +22,14 @@ CONFIG, DATA, DEVICE = 2, 3, 4
 
 
 @pytest.fixture(scope="module")
-def workshop_with_models(workshop: Workshop) -> Workshop:
-    """The workshop with a one-example dataset, a model, and a tokenizer whose template drops the answer."""
+def workspace_with_models(workspace: TrainingWorkspace) -> TrainingWorkspace:
+    """The workspace with a one-example dataset, a model, and a tokenizer whose template drops the answer."""
     build(
-        workshop.settings.home_dir, sums(1), dataset_name="single", splits={"train": 0.5, "validation": 0.5}
+        workspace.settings.home_dir, sums(1), dataset_name="single", splits={"train": 0.5, "validation": 0.5}
     )
-    write_model(workshop.root / "model")
-    write_tokenizer(workshop.root / "silent", template="{{ messages[0]['content'] }}")
-    return workshop
+    write_model(workspace.root / "model")
+    write_tokenizer(workspace.root / "silent", template="{{ messages[0]['content'] }}")
+    return workspace
 
 
 def write_model(directory: Path) -> None:
@@ -47,23 +47,23 @@ def write_tokenizer(directory: Path, *, template: str) -> None:
     (directory / "chat_template.jinja").write_text(template)
 
 
-def copy_model(workshop: Workshop, name: str) -> Path:
-    return Path(shutil.copytree(workshop.root / "model", workshop.root / name))
+def copy_model(workspace: TrainingWorkspace, name: str) -> Path:
+    return Path(shutil.copytree(workspace.root / "model", workspace.root / name))
 
 
 @dataclass(frozen=True)
 class TrainCommand:
     """Runs `tunix-rt train` commands that must fail, in this process."""
 
-    workshop: Workshop
+    workspace: TrainingWorkspace
     monkeypatch: pytest.MonkeyPatch
     capsys: pytest.CaptureFixture[str]
 
     def expect_failure(self, output: str, *sets: str, flags: Sequence[str] = ()) -> tuple[int, str]:
         """Run a failing training, and return its exit code and stderr."""
         options = [word for text in sets for word in ("--set", text)]
-        command = self.workshop.command(output, *options, *flags)
-        self.monkeypatch.setenv("TUNIX_RT_HOME", str(self.workshop.settings.home_dir))
+        command = self.workspace.command(output, *options, *flags)
+        self.monkeypatch.setenv("TUNIX_RT_HOME", str(self.workspace.settings.home_dir))
         self.monkeypatch.setattr(sys, "argv", ["tunix-rt", *command])
         with pytest.raises(SystemExit) as ended:
             main()
@@ -73,15 +73,17 @@ class TrainCommand:
     def expect_rejection(self, *sets: str, flags: Sequence[str] = ()) -> tuple[int, str]:
         """Run a training that fails before it creates its directory, and return the same."""
         outcome = self.expect_failure("refused", *sets, flags=flags)
-        assert not (self.workshop.root / "refused").exists()
+        assert not (self.workspace.root / "refused").exists()
         return outcome
 
 
 @pytest.fixture
 def train(
-    workshop_with_models: Workshop, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    workspace_with_models: TrainingWorkspace,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> TrainCommand:
-    return TrainCommand(workshop_with_models, monkeypatch, capsys)
+    return TrainCommand(workspace_with_models, monkeypatch, capsys)
 
 
 @pytest.mark.parametrize(
@@ -110,16 +112,16 @@ def test_invalid_recipe_writes_nothing(train: TrainCommand, sets: list[str], cod
 def test_missing_device_exit_code(train: TrainCommand) -> None:
     code, stderr = train.expect_rejection(flags=("--device", "tpu"))
     assert code == DEVICE
-    assert {"jax": "Kaggle", "torch": "--engine jax"}[train.workshop.engine] in stderr
+    assert {"jax": "Kaggle", "torch": "--engine jax"}[train.workspace.engine] in stderr
 
 
 def test_template_without_answer_is_rejected(train: TrainCommand) -> None:
-    code, stderr = train.expect_rejection(f"model.tokenizer={train.workshop.root / 'silent'}")
+    code, stderr = train.expect_rejection(f"model.tokenizer={train.workspace.root / 'silent'}")
     assert code == DATA, stderr
 
 
 def test_too_small_vocabulary_is_rejected(train: TrainCommand) -> None:
-    model = copy_model(train.workshop, "small-vocabulary")
+    model = copy_model(train.workspace, "small-vocabulary")
     config = json.loads((model / "config.json").read_text())
     (model / "config.json").write_text(json.dumps(config | {"vocab_size": 512}))
     code, stderr = train.expect_rejection(f"model.name={model}")
@@ -128,11 +130,11 @@ def test_too_small_vocabulary_is_rejected(train: TrainCommand) -> None:
 
 
 def test_truncated_weights_fail_run(train: TrainCommand) -> None:
-    model = copy_model(train.workshop, "cut-off")
+    model = copy_model(train.workspace, "cut-off")
     weights = model / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-100])
     code, stderr = train.expect_failure("failed", f"model.name={model}", "model.weights=pretrained")
     assert code == DATA, stderr
     assert "model.safetensors" in stderr
-    manifest = train.workshop.manifest("failed")
+    manifest = train.workspace.manifest("failed")
     assert (manifest["status"], manifest["exit_code"]) == ("failed", DATA)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.children import PROGRAM
-from support.training import make_workshop
+from support.training import make_workspace
 
 from tunix_rt.engines.select import has_nvidia_gpu, has_tpu
 
@@ -15,10 +15,10 @@ from tunix_rt.engines.select import has_nvidia_gpu, has_tpu
 @pytest.mark.slow
 @pytest.mark.skipif(has_nvidia_gpu() or has_tpu(), reason="accelerators are measured manually")
 def test_cpu_runs_are_bit_equal(tmp_path: Path) -> None:
-    workshop = make_workshop(tmp_path / "workshop")
+    workspace = make_workspace(tmp_path / "workspace")
     done = subprocess.run(
-        [*PROGRAM, "doctor", "--determinism", str(workshop.recipe), "--steps", "2", "--json"],
-        env=workshop.environment(),
+        [*PROGRAM, "doctor", "--determinism", str(workspace.recipe), "--steps", "2", "--json"],
+        env=workspace.environment(),
         capture_output=True,
         text=True,
         timeout=600,
@@ -32,4 +32,4 @@ def test_cpu_runs_are_bit_equal(tmp_path: Path) -> None:
     ]
     assert all(repeat["is_bit_equal"] for repeat in report["repeats"])
     assert all(repeat["losses"][0] != repeat["losses"][1] for repeat in report["repeats"])
-    assert [path.name for path in workshop.settings.home_dir.glob(".determinism-*")] == []
+    assert [path.name for path in workspace.settings.home_dir.glob(".determinism-*")] == []

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from support.datasets import build, sums
 from support.step_programs import jax_step, torch_steps
-from support.training import Workshop
+from support.training import TrainingWorkspace
 
 from tunix_rt.base.assets import shipped_tokenizer_dir
 from tunix_rt.base.errors import TunixRTError
@@ -36,21 +36,21 @@ ADAFACTOR = ("training.optimizer=adafactor",)
 BFLOAT16 = ("training.precision.weights=bfloat16",)
 
 Sets = tuple[str, ...]
-Observe = Callable[[Workshop, Sets], Any]
+Observe = Callable[[TrainingWorkspace, Sets], Any]
 
 
-def recipe_of(workshop: Workshop, sets: Sets) -> Recipe:
-    return load_recipe(workshop.recipe, sets=sets).recipe
+def recipe_of(workspace: TrainingWorkspace, sets: Sets) -> Recipe:
+    return load_recipe(workspace.recipe, sets=sets).recipe
 
 
-def prepared(workshop: Workshop, sets: Sets) -> Prepared:
-    recipe = recipe_of(workshop, sets)
-    return prepare(recipe, dataset_rows(workshop.settings, recipe))
+def prepared(workspace: TrainingWorkspace, sets: Sets) -> Prepared:
+    recipe = recipe_of(workspace, sets)
+    return prepare(recipe, dataset_rows(workspace.settings, recipe))
 
 
-def preparation(workshop: Workshop, sets: Sets) -> Any:
+def preparation(workspace: TrainingWorkspace, sets: Sets) -> Any:
     """Everything before the device: the model, the batches, the number of steps."""
-    ready = prepared(workshop, sets)
+    ready = prepared(workspace, sets)
     return (
         ready.source.architecture,
         ready.num_steps,
@@ -68,31 +68,31 @@ def first_batch(batches: Batches | None) -> Any:
 
 
 @functools.cache
-def step_program(workshop: Workshop, sets: Sets) -> Any:
+def step_program(workspace: TrainingWorkspace, sets: Sets) -> Any:
     """A description of the computation of a step."""
-    return {"jax": jax_step, "torch": torch_steps}[workshop.engine](prepared(workshop, sets))
+    return {"jax": jax_step, "torch": torch_steps}[workspace.engine](prepared(workspace, sets))
 
 
-def mesh_of_eight(workshop: Workshop, sets: Sets) -> Any:
-    recipe = recipe_of(workshop, sets)
+def mesh_of_eight(workspace: TrainingWorkspace, sets: Sets) -> Any:
+    recipe = recipe_of(workspace, sets)
     shape = mesh_shape(recipe.sharding, 8)
-    if workshop.engine == "torch":
+    if workspace.engine == "torch":
         require_torch_mesh(recipe, shape)
     return shape
 
 
-def stops_after_worse_validation(workshop: Workshop, sets: Sets) -> Any:
-    return is_stopped_early(prepared(workshop, sets), ValidationHistory().after(1.0, 2).after(2.0, 4))
+def stops_after_worse_validation(workspace: TrainingWorkspace, sets: Sets) -> Any:
+    return is_stopped_early(prepared(workspace, sets), ValidationHistory().after(1.0, 2).after(2.0, 4))
 
 
 @functools.cache
-def finished_run(workshop: Workshop, sets: Sets) -> Any:
+def finished_run(workspace: TrainingWorkspace, sets: Sets) -> Any:
     """The outputs of a short run."""
-    output = f"run-{len(list(workshop.root.iterdir()))}"
-    figures = workshop.train(output, *sets).figures
+    output = f"run-{len(list(workspace.root.iterdir()))}"
+    figures = workspace.train(output, *sets).figures
     assert figures is not None
-    files = sorted(path.name for path in (workshop.root / output / "model").iterdir())
-    return workshop.metrics(output), workshop.kept_steps(output), files, figures.exported_step
+    files = sorted(path.name for path in (workspace.root / output / "model").iterdir())
+    return workspace.metrics(output), workspace.kept_steps(output), files, figures.exported_step
 
 
 @dataclass(frozen=True)
@@ -186,20 +186,20 @@ def label(key: RecipeKey) -> str:
 
 
 @pytest.fixture(scope="module")
-def extended_workshop(workshop: Workshop) -> Workshop:
-    """The workshop with a second dataset and a second tokenizer."""
+def extended_workshop(workspace: TrainingWorkspace) -> TrainingWorkspace:
+    """The workspace with a second dataset and a second tokenizer."""
     build(
-        workshop.settings.home_dir,
+        workspace.settings.home_dir,
         sums(40, first=500),
         dataset_name="other",
         splits={"train": 0.5, "validation": 0.5},
     )
-    copy = workshop.root / "tokenizer"
+    copy = workspace.root / "tokenizer"
     shutil.copytree(shipped_tokenizer_dir("tiny"), copy)
     (copy / "chat_template.jinja").write_text(
         "{{ messages[0]['content'] }} => {{ messages[1]['content'] if messages[1:] else '' }}"
     )
-    return workshop
+    return workspace
 
 
 def test_every_key_has_case() -> None:
@@ -207,7 +207,7 @@ def test_every_key_has_case() -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_every_key_has_effect(name: str, extended_workshop: Workshop) -> None:
+def test_every_key_has_effect(name: str, extended_workshop: TrainingWorkspace) -> None:
     case, key = CASES[name], name.split()[0]
     others = tuple(text for text in case.base if not text.startswith(f"{key}="))
     changed = (*others, f"{key}={case.change.format(root=extended_workshop.root)}")

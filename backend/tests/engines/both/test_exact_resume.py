@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from support.training import Workshop
+from support.training import TrainingWorkspace
 
 from tunix_rt.base.errors import InvalidInputError
 
@@ -26,30 +26,30 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_resume_is_bit_equal(workshop: Workshop, case: str) -> None:
+def test_resume_is_bit_equal(workspace: TrainingWorkspace, case: str) -> None:
     resumed, uninterrupted = f"resumed-{case}", f"uninterrupted-{case}"
     short = (*CASES[case], *ONLY_STEPS, "training.num_steps=4")
-    workshop.train(uninterrupted, *short)
-    run = Path(shutil.copytree(workshop.root / uninterrupted, workshop.root / resumed))
+    workspace.train(uninterrupted, *short)
+    run = Path(shutil.copytree(workspace.root / uninterrupted, workspace.root / resumed))
     shutil.rmtree(run / "model")
     shutil.rmtree(run / "checkpoints" / "4")
-    workshop.train(resumed, *short, resume_from="latest")
-    assert [event["details"] for event in workshop.events(resumed, "resumed")] == [{"step": 2}]
-    assert exported_weights(workshop, resumed) == exported_weights(workshop, uninterrupted)
-    assert workshop.metrics(resumed) == workshop.metrics(uninterrupted)
+    workspace.train(resumed, *short, resume_from="latest")
+    assert [event["details"] for event in workspace.events(resumed, "resumed")] == [{"step": 2}]
+    assert exported_weights(workspace, resumed) == exported_weights(workspace, uninterrupted)
+    assert workspace.metrics(resumed) == workspace.metrics(uninterrupted)
 
 
-def test_glob_path_is_rejected_or_resumed(workshop: Workshop) -> None:
+def test_glob_path_is_rejected_or_resumed(workspace: TrainingWorkspace) -> None:
     name = "run[1]"
-    if workshop.engine == "jax":
+    if workspace.engine == "jax":
         with pytest.raises(InvalidInputError, match=r"\*, \? or \["):
-            workshop.train(name, *ONLY_STEPS, "training.num_steps=2")
+            workspace.train(name, *ONLY_STEPS, "training.num_steps=2")
         return
-    workshop.train(name, *ONLY_STEPS, "training.num_steps=2")
-    workshop.train(name, *ONLY_STEPS, "training.num_steps=4", resume_from="latest")
-    assert workshop.manifest(name)["status"] == "succeeded"
+    workspace.train(name, *ONLY_STEPS, "training.num_steps=2")
+    workspace.train(name, *ONLY_STEPS, "training.num_steps=4", resume_from="latest")
+    assert workspace.manifest(name)["status"] == "succeeded"
 
 
-def exported_weights(workshop: Workshop, output: str) -> bytes:
-    [weights] = (workshop.root / output / "model").glob("*.safetensors")
+def exported_weights(workspace: TrainingWorkspace, output: str) -> bytes:
+    [weights] = (workspace.root / output / "model").glob("*.safetensors")
     return weights.read_bytes()

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from support.training import Listener, Workshop
+from support.training import Listener, TrainingWorkspace
 
 from tunix_rt.engines.training.records import Progress
 from tunix_rt.engines.training.types import RunManifest
@@ -54,75 +54,79 @@ def _default_sighup() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def uninterrupted(workshop: Workshop) -> str:
-    workshop.train("uninterrupted")
+def uninterrupted(workspace: TrainingWorkspace) -> str:
+    workspace.train("uninterrupted")
     return "uninterrupted"
 
 
-def assert_stopped_and_saved(workshop: Workshop, name: str, manifest: RunManifest, exit_code: int) -> None:
+def assert_stopped_and_saved(
+    workspace: TrainingWorkspace, name: str, manifest: RunManifest, exit_code: int
+) -> None:
     assert (manifest.status, manifest.exit_code) == ("cancelled", exit_code)
     assert manifest.figures is not None
     last_step = manifest.figures.num_steps
     assert 5 <= last_step < 12
-    assert workshop.kept_steps(name)[-1] == last_step == workshop.metrics(name)[-1]["step"]
-    assert not (workshop.root / name / "model").exists()
+    assert workspace.kept_steps(name)[-1] == last_step == workspace.metrics(name)[-1]["step"]
+    assert not (workspace.root / name / "model").exists()
 
 
-def test_interrupted_run_resumes_exactly(workshop: Workshop, uninterrupted: str) -> None:
-    manifest = workshop.train("stopped", view=SignalListener(signal.SIGINT, after="step 5/12"))
-    assert_stopped_and_saved(workshop, "stopped", manifest, 130)
-    assert workshop.train("stopped", resume_from="latest").status == "succeeded"
-    assert workshop.weights("stopped") == workshop.weights(uninterrupted)
-    assert workshop.metrics("stopped") == workshop.metrics(uninterrupted)
+def test_interrupted_run_resumes_exactly(workspace: TrainingWorkspace, uninterrupted: str) -> None:
+    manifest = workspace.train("stopped", view=SignalListener(signal.SIGINT, after="step 5/12"))
+    assert_stopped_and_saved(workspace, "stopped", manifest, 130)
+    assert workspace.train("stopped", resume_from="latest").status == "succeeded"
+    assert workspace.weights("stopped") == workspace.weights(uninterrupted)
+    assert workspace.metrics("stopped") == workspace.metrics(uninterrupted)
 
 
 @pytest.mark.parametrize(("number", "num_times"), [(signal.SIGTERM, 1), (signal.SIGHUP, 2)])
-def test_stop_signal_saves_checkpoint(workshop: Workshop, number: signal.Signals, num_times: int) -> None:
+def test_stop_signal_saves_checkpoint(
+    workspace: TrainingWorkspace, number: signal.Signals, num_times: int
+) -> None:
     """A closing terminal sends SIGHUP twice."""
     view = SignalListener(number, after="step 5/12", num_times=num_times)
-    manifest = workshop.train(number.name, view=view)
-    assert_stopped_and_saved(workshop, number.name, manifest, 128 + number)
+    manifest = workspace.train(number.name, view=view)
+    assert_stopped_and_saved(workspace, number.name, manifest, 128 + number)
 
 
-def test_nohup_ignores_sighup(workshop: Workshop) -> None:
+def test_nohup_ignores_sighup(workspace: TrainingWorkspace) -> None:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    manifest = workshop.train("alone", view=SignalListener(signal.SIGHUP, after="step 5/12"))
+    manifest = workspace.train("alone", view=SignalListener(signal.SIGHUP, after="step 5/12"))
     assert manifest.status == "succeeded"
 
 
-def test_signal_before_first_step_ends_run(workshop: Workshop) -> None:
-    manifest = workshop.train("early", view=SignalListener(signal.SIGINT, after="model "))
+def test_signal_before_first_step_ends_run(workspace: TrainingWorkspace) -> None:
+    manifest = workspace.train("early", view=SignalListener(signal.SIGINT, after="model "))
     assert (manifest.status, manifest.exit_code) == ("cancelled", 130)
-    assert workshop.metrics("early") == []
+    assert workspace.metrics("early") == []
 
 
-def test_time_limit_saves_and_resumes(workshop: Workshop, uninterrupted: str) -> None:
+def test_time_limit_saves_and_resumes(workspace: TrainingWorkspace, uninterrupted: str) -> None:
     # The time limit passes before the last step, however slow the machine is.
-    manifest = workshop.train("late", view=(view := SlowListener(3.0)), stop_after_s=3.0)
+    manifest = workspace.train("late", view=(view := SlowListener(3.0)), stop_after_s=3.0)
     assert (manifest.status, manifest.exit_code) == ("cancelled", 7)
     assert manifest.figures is not None
     last_step = manifest.figures.num_steps
     assert last_step < 12
     if last_step:
-        assert workshop.kept_steps("late")[-1] == last_step == workshop.metrics("late")[-1]["step"]
+        assert workspace.kept_steps("late")[-1] == last_step == workspace.metrics("late")[-1]["step"]
         assert f"out of time: saving step {last_step}" in view.lines
-    assert workshop.train("late", resume_from="latest", stop_after_s=3600.0).status == "succeeded"
-    assert workshop.weights("late") == workshop.weights(uninterrupted)
+    assert workspace.train("late", resume_from="latest", stop_after_s=3600.0).status == "succeeded"
+    assert workspace.weights("late") == workspace.weights(uninterrupted)
 
 
-def test_zero_time_limit_can_resume(workshop: Workshop) -> None:
-    manifest = workshop.train("no-time", stop_after_s=0.0)
+def test_zero_time_limit_can_resume(workspace: TrainingWorkspace) -> None:
+    manifest = workspace.train("no-time", stop_after_s=0.0)
     assert (manifest.status, manifest.exit_code) == ("cancelled", 7)
-    assert workshop.metrics("no-time") == []
-    assert workshop.train("no-time", resume_from="latest").status == "succeeded"
+    assert workspace.metrics("no-time") == []
+    assert workspace.train("no-time", resume_from="latest").status == "succeeded"
 
 
-def test_finished_run_ignores_time_limit(workshop: Workshop, uninterrupted: str) -> None:
-    shutil.copytree(workshop.root / uninterrupted, workshop.root / "finished")
-    assert workshop.train("finished", resume_from="latest", stop_after_s=0.0).status == "succeeded"
+def test_finished_run_ignores_time_limit(workspace: TrainingWorkspace, uninterrupted: str) -> None:
+    shutil.copytree(workspace.root / uninterrupted, workspace.root / "finished")
+    assert workspace.train("finished", resume_from="latest", stop_after_s=0.0).status == "succeeded"
 
 
-def test_signal_handlers_are_restored(workshop: Workshop) -> None:
+def test_signal_handlers_are_restored(workspace: TrainingWorkspace) -> None:
     before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
-    workshop.train("handlers", "training.num_steps=1", "training.warmup_steps=0")
+    workspace.train("handlers", "training.num_steps=1", "training.warmup_steps=0")
     assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before

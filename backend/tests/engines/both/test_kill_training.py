@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from support.small_disk import small_disk_in
-from support.training import Workshop
+from support.training import TrainingWorkspace
 
 from tunix_rt.base.errors import StorageError
 
@@ -29,8 +29,8 @@ WAIT_S = 120
 
 
 @pytest.fixture(scope="module")
-def uninterrupted(workshop: Workshop) -> str:
-    workshop.train("uninterrupted", *LONG[1::2])
+def uninterrupted(workspace: TrainingWorkspace) -> str:
+    workspace.train("uninterrupted", *LONG[1::2])
     return "uninterrupted"
 
 
@@ -52,13 +52,13 @@ def is_saving(run: Path) -> bool:
 
 
 @pytest.mark.parametrize("num_kills", NUM_KILLS)
-def test_killed_run_resumes_exactly(workshop: Workshop, uninterrupted: str, num_kills: int) -> None:
+def test_killed_run_resumes_exactly(workspace: TrainingWorkspace, uninterrupted: str, num_kills: int) -> None:
     rng = random.Random(7)
     name = f"killed-{num_kills}"
-    run = workshop.root / name
+    run = workspace.root / name
     kills_during_save = []
     for number in range(num_kills):
-        child = workshop.start(name, *LONG, "--resume")
+        child = workspace.start(name, *LONG, "--resume")
         with child:
             target = num_lines(run) + rng.randint(1, 24 // num_kills)
             wait_for(child, lambda target=target: num_lines(run) >= target)
@@ -68,38 +68,38 @@ def test_killed_run_resumes_exactly(workshop: Workshop, uninterrupted: str, num_
             child.kill()
         assert child.returncode == -signal.SIGKILL
     assert any(kills_during_save), "no kill hit a save"
-    assert workshop.train(name, *LONG[1::2], resume_from="latest").status == "succeeded"
-    assert workshop.weights(name) == workshop.weights(uninterrupted)
-    assert workshop.metrics(name) == workshop.metrics(uninterrupted)
+    assert workspace.train(name, *LONG[1::2], resume_from="latest").status == "succeeded"
+    assert workspace.weights(name) == workspace.weights(uninterrupted)
+    assert workspace.metrics(name) == workspace.metrics(uninterrupted)
     assert not is_saving(run)
 
 
-def test_second_signal_kills_process(workshop: Workshop) -> None:
-    run = workshop.root / "stopped-twice"
+def test_second_signal_kills_process(workspace: TrainingWorkspace) -> None:
+    run = workspace.root / "stopped-twice"
     sets = ("--set", "training.num_steps=1000", "--set", "output.save_every_steps=2")
-    child = workshop.start("stopped-twice", *sets)
+    child = workspace.start("stopped-twice", *sets)
     with child:
         wait_for(child, lambda: (run / "checkpoints" / "4").exists())
         child.send_signal(signal.SIGINT)
         child.send_signal(signal.SIGINT)
         child.wait(timeout=WAIT_S)
     assert child.returncode in (-signal.SIGINT, 128 + signal.SIGINT)
-    assert workshop.kept_steps("stopped-twice")
+    assert workspace.kept_steps("stopped-twice")
 
 
-def test_full_disk_keeps_earlier_checkpoints(workshop: Workshop, small_disk: Path) -> None:
+def test_full_disk_keeps_earlier_checkpoints(workspace: TrainingWorkspace, small_disk: Path) -> None:
     sets = ("output.save_every_steps=3",)
     output = str(small_disk / "run")
-    workshop.train(output, *sets, "training.num_steps=6")
-    before = workshop.kept_steps(output)
+    workspace.train(output, *sets, "training.num_steps=6")
+    before = workspace.kept_steps(output)
     filler = small_disk / "filler"
     filler.write_bytes(b"x" * (shutil.disk_usage(small_disk).free - 1_000_000))
     with pytest.raises(StorageError, match=r"the disk is full.*--resume"):
-        workshop.train(output, *sets, resume_from="latest")
-    assert workshop.kept_steps(output) == before
-    assert workshop.manifest(output)["failure"]["code"] == "storage"
+        workspace.train(output, *sets, resume_from="latest")
+    assert workspace.kept_steps(output) == before
+    assert workspace.manifest(output)["failure"]["code"] == "storage"
     filler.unlink()
-    assert workshop.train(output, *sets, resume_from="latest").status == "succeeded"
+    assert workspace.train(output, *sets, resume_from="latest").status == "succeeded"
 
 
 @pytest.fixture
@@ -109,14 +109,14 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         yield disk
 
 
-def test_failed_checkpoint_write_is_explained(workshop: Workshop, uninterrupted: str) -> None:
+def test_failed_checkpoint_write_is_explained(workspace: TrainingWorkspace, uninterrupted: str) -> None:
     # The programs of the uninterrupted run are already compiled, so only the checkpoint exceeds the limit.
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (97 * 1024, before[1]))
     try:
         with pytest.raises(StorageError, match=r"A checkpoint cannot be written.*the disk is full") as failed:
-            workshop.train("limited", *LONG[1::2])
+            workspace.train("limited", *LONG[1::2])
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert failed.value.exit_code == 1
-    assert workshop.kept_steps("limited") == []
+    assert workspace.kept_steps("limited") == []

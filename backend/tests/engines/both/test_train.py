@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.training import DATASET, Listener, Workshop
+from support.training import DATASET, Listener, TrainingWorkspace
 
 from tunix_rt.base.errors import ConflictError, DataError, DeviceError, DivergedError, DoesNotFitError
 from tunix_rt.base.files.jsonl import read_json_lines
@@ -17,19 +17,19 @@ from tunix_rt.engines.types import DeviceRequest
 
 
 @pytest.fixture(scope="module")
-def listener(workshop: Workshop) -> Listener:
+def listener(workspace: TrainingWorkspace) -> Listener:
     """One listener per engine."""
     return Listener()
 
 
 @pytest.fixture(scope="module")
-def manifest(workshop: Workshop, listener: Listener) -> RunManifest:
-    return workshop.train("whole", "output.keep_checkpoints=1", view=listener)
+def manifest(workspace: TrainingWorkspace, listener: Listener) -> RunManifest:
+    return workspace.train("whole", "output.keep_checkpoints=1", view=listener)
 
 
 @pytest.fixture
-def run(workshop: Workshop, manifest: RunManifest) -> Path:
-    return workshop.root / "whole"
+def run(workspace: TrainingWorkspace, manifest: RunManifest) -> Path:
+    return workspace.root / "whole"
 
 
 def test_run_has_documented_files(run: Path) -> None:
@@ -75,8 +75,8 @@ def null_paths(value: Any, path: str = "") -> Iterator[str]:
         yield from null_paths(inner, f"{path}.{key}")
 
 
-def test_every_step_logs_metrics(workshop: Workshop, run: Path) -> None:
-    steps = [line for line in workshop.metrics("whole") if "loss" in line]
+def test_every_step_logs_metrics(workspace: TrainingWorkspace, run: Path) -> None:
+    steps = [line for line in workspace.metrics("whole") if "loss" in line]
     assert [line["step"] for line in steps] == list(range(1, 13))
     assert steps[-1]["loss"] < steps[0]["loss"] - 1
     assert [round(line["lr"], 5) for line in steps[:3]] == [0.00333, 0.00667, 0.01]
@@ -85,10 +85,10 @@ def test_every_step_logs_metrics(workshop: Workshop, run: Path) -> None:
     assert all(0 < line["trained_tokens"] < line["tokens"] <= 4 * 64 for line in steps)
 
 
-def test_best_checkpoint_is_kept(workshop: Workshop, run: Path, manifest: RunManifest) -> None:
+def test_best_checkpoint_is_kept(workspace: TrainingWorkspace, run: Path, manifest: RunManifest) -> None:
     validations = {
         line["step"]: line["validation_loss"]
-        for line in workshop.metrics("whole")
+        for line in workspace.metrics("whole")
         if "validation_loss" in line
     }
     assert list(validations) == [4, 8, 12]
@@ -96,7 +96,7 @@ def test_best_checkpoint_is_kept(workshop: Workshop, run: Path, manifest: RunMan
     assert manifest.figures is not None
     assert manifest.figures.best_step == best_step
     assert manifest.figures.best_validation_loss == validations[best_step]
-    assert workshop.kept_steps("whole") == sorted({best_step, 12})
+    assert workspace.kept_steps("whole") == sorted({best_step, 12})
 
 
 def test_manifest_reports_planned_memory(run: Path, manifest: RunManifest) -> None:
@@ -108,9 +108,9 @@ def test_manifest_reports_planned_memory(run: Path, manifest: RunManifest) -> No
     assert (manifest.figures.peak_memory_bytes or 0) > plan["per_device_bytes"]
 
 
-def test_sanity_block_precedes_plan(workshop: Workshop, run: Path, listener: Listener) -> None:
+def test_sanity_block_precedes_plan(workspace: TrainingWorkspace, run: Path, listener: Listener) -> None:
     block = next(line for line in listener.lines if line.startswith("model "))
-    [plan] = workshop.events("whole", "plan")
+    [plan] = workspace.events("whole", "plan")
     assert listener.lines.index(block) < listener.lines.index(plan["message"])
     for fact in (
         "2 layers, hidden 64, vocabulary 1,024",
@@ -119,7 +119,7 @@ def test_sanity_block_precedes_plan(workshop: Workshop, run: Path, listener: Lis
         "adamw",
         "compute float32",
         "data 1 x fsdp 1 x tensor 1",
-        {"jax": "dense (no fused kernel", "torch": "sdpa (the best kernel of torch"}[workshop.engine],
+        {"jax": "dense (no fused kernel", "torch": "sdpa (the best kernel of torch"}[workspace.engine],
         "logits [256, 1024] float32 1.0 MiB",
     ):
         assert fact in block
@@ -137,75 +137,79 @@ def test_resolved_recipe_lists_overrides(run: Path) -> None:
     )
 
 
-def test_existing_run_is_not_overwritten(workshop: Workshop, run: Path) -> None:
+def test_existing_run_is_not_overwritten(workspace: TrainingWorkspace, run: Path) -> None:
     before = (run / "run_manifest.json").read_bytes()
     with pytest.raises(ConflictError, match=r"not empty.*--resume"):
-        workshop.train("whole")
+        workspace.train("whole")
     assert (run / "run_manifest.json").read_bytes() == before
 
 
-def test_early_stopping_exports_best_weights(workshop: Workshop) -> None:
+def test_early_stopping_exports_best_weights(workspace: TrainingWorkspace) -> None:
     sets = ("eval.every_steps=1", "training.learning_rate=0.3", "training.warmup_steps=0")
     stopping = ("eval.early_stop_patience=2", "output.model=best")
-    early = workshop.train("early", *sets, *stopping).figures
+    early = workspace.train("early", *sets, *stopping).figures
     assert early is not None
     assert early.best_step is not None
     assert early.num_steps == early.best_step + 2 < 12
     assert early.exported_step == early.best_step
-    workshop.train("until-best", *sets, f"training.num_steps={early.best_step}")
-    assert workshop.weights("early") == workshop.weights("until-best")
-    resumed = workshop.train("early", *sets, *stopping, resume_from="latest").figures
+    workspace.train("until-best", *sets, f"training.num_steps={early.best_step}")
+    assert workspace.weights("early") == workspace.weights("until-best")
+    resumed = workspace.train("early", *sets, *stopping, resume_from="latest").figures
     assert resumed is not None
     assert resumed.num_steps == early.num_steps
 
 
-def test_divergence_keeps_last_good_state(workshop: Workshop) -> None:
+def test_divergence_keeps_last_good_state(workspace: TrainingWorkspace) -> None:
     with pytest.raises(DivergedError, match="step 2"):
-        workshop.train("diverged", "training.learning_rate=1e38", "training.warmup_steps=0")
-    assert workshop.kept_steps("diverged") == [1]
-    manifest = workshop.manifest("diverged")
+        workspace.train("diverged", "training.learning_rate=1e38", "training.warmup_steps=0")
+    assert workspace.kept_steps("diverged") == [1]
+    manifest = workspace.manifest("diverged")
     assert (manifest["status"], manifest["exit_code"], manifest["failure"]["code"]) == (
         "failed",
         6,
         "diverged",
     )
-    batch = json.loads((workshop.root / "diverged" / "diverged_batch.json").read_bytes())
+    batch = json.loads((workspace.root / "diverged" / "diverged_batch.json").read_bytes())
     assert batch["step"] == 2
     assert all(len(example["trace_id"]) == 36 for row in batch["rows"] for example in row)
-    assert (workshop.root / "diverged" / "diverged_batch.npz").exists()
+    assert (workspace.root / "diverged" / "diverged_batch.npz").exists()
 
 
-def test_oversized_run_suggests_fixes(workshop: Workshop) -> None:
+def test_oversized_run_suggests_fixes(workspace: TrainingWorkspace) -> None:
     # A million rows: the logits alone would take 268 GB. Nothing is allocated.
     sets = ("training.batch_size=1048576", "training.loss_chunk_tokens=null")
     with pytest.raises(DoesNotFitError, match=r"would make it fit: --set training"):
-        workshop.train("too-large", *sets)
-    plan = json.loads((workshop.root / "too-large" / "plan.json").read_bytes())
+        workspace.train("too-large", *sets)
+    plan = json.loads((workspace.root / "too-large" / "plan.json").read_bytes())
     assert not plan["fits"]
     assert len(plan["fixes"]) >= 1
-    manifest = workshop.manifest("too-large")
+    manifest = workspace.manifest("too-large")
     assert (manifest["status"], manifest["exit_code"], manifest["is_forced"]) == ("failed", 5, False)
 
 
-def test_missing_device_error_has_install_hint(workshop: Workshop) -> None:
+def test_missing_device_error_has_install_hint(workspace: TrainingWorkspace) -> None:
     with pytest.raises(DeviceError, match=r"GPU.*Kaggle.*Accelerator"):
-        workshop.train("no-gpu", device=DeviceRequest("gpu"))
-    assert not (workshop.root / "no-gpu").exists()
+        workspace.train("no-gpu", device=DeviceRequest("gpu"))
+    assert not (workspace.root / "no-gpu").exists()
 
 
-def test_refused_data_leaves_no_directory(workshop: Workshop) -> None:
+def test_refused_data_leaves_no_directory(workspace: TrainingWorkspace) -> None:
     with pytest.raises(DataError, match="longer than the row length 16"):
-        workshop.train("too-short", "data.row_length=16")
-    assert not (workshop.root / "too-short").exists()
+        workspace.train("too-short", "data.row_length=16")
+    assert not (workspace.root / "too-short").exists()
 
 
-def test_final_peak_memory_covers_all_lines(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_final_peak_memory_covers_all_lines(
+    workspace: TrainingWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     marks = chain((9 * 2**30,), repeat(8 * 2**30))
-    monkeypatch.setattr(f"tunix_rt.engines.{workshop.engine}.devices.peak_process_bytes", lambda: next(marks))
+    monkeypatch.setattr(
+        f"tunix_rt.engines.{workspace.engine}.devices.peak_process_bytes", lambda: next(marks)
+    )
 
-    manifest = workshop.train("estimated", "training.num_steps=3")
+    manifest = workspace.train("estimated", "training.num_steps=3")
 
     assert manifest.figures is not None
-    lines = read_json_lines(workshop.root / "estimated" / "metrics.jsonl")
+    lines = read_json_lines(workspace.root / "estimated" / "metrics.jsonl")
     assert {line.get("peak_memory_bytes", 9 * 2**30) for line in lines} == {9 * 2**30}
     assert manifest.figures.peak_memory_bytes == 9 * 2**30

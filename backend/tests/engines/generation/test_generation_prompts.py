@@ -1,7 +1,7 @@
 """Encoding prompts with partial completions, and decoding completions."""
 
 import pytest
-from support.encoders import CONTROL_TOKENS, a_tokenizer, an_encoder, trained_fast_tokenizer
+from support.encoders import CONTROL_TOKENS, make_encoder, make_tokenizer, trained_fast_tokenizer
 from tokenizers import AddedToken
 from tokenizers import Tokenizer as FastTokenizer
 
@@ -19,7 +19,7 @@ COMPLETION = render_completion(TRACE).text
 
 @pytest.mark.parametrize("template", builtin_template_names())
 def test_continuation_matches_training_ids(template: str) -> None:
-    encoder = an_encoder(template)
+    encoder = make_encoder(template)
     [trained] = encoder.encode([TRACE])
     token_ids = encode_continuation(encoder, TRACE.prompt, COMPLETION)
     assert token_ids == trained.token_ids[: len(token_ids)].tolist()
@@ -27,7 +27,7 @@ def test_continuation_matches_training_ids(template: str) -> None:
 
 
 def test_partial_completion_is_training_prefix() -> None:
-    encoder = an_encoder()
+    encoder = make_encoder()
     [trained] = encoder.encode([TRACE])
     token_ids = encode_continuation(encoder, TRACE.prompt, "<reasoning>\nsix sevens are 42\n")
     assert token_ids == trained.token_ids[: len(token_ids)].tolist()
@@ -39,13 +39,13 @@ def test_template_prefix_is_kept() -> None:
         "{% for m in messages %}[{{ m.role }}]{% if m.role == 'assistant' %}note: {% endif %}"
         "{{ m.content }}{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}"
     )
-    encoder = an_encoder(template)
+    encoder = make_encoder(template)
     continued = encode_continuation(encoder, "6?", "<reasoning>")
     assert decode(encoder, continued) == "[user]6?[assistant]note: <reasoning>"
 
 
 def test_quoted_control_tokens_encode_as_text() -> None:
-    encoder = an_encoder()
+    encoder = make_encoder()
     end = encoder.end_of_turn_id
     assert end not in encoder.encode_beginning("it says <end_of_turn> here")
     assert (
@@ -57,11 +57,11 @@ def test_quoted_control_tokens_encode_as_text() -> None:
 def test_content_changing_template_is_rejected() -> None:
     shouting = "{% for m in messages %}{{ m.content | upper }}{% endfor %}"
     with pytest.raises(DataError, match="changes the content of a completion"):
-        encode_continuation(an_encoder(shouting), "6?", "<reasoning>\nsix")
+        encode_continuation(make_encoder(shouting), "6?", "<reasoning>\nsix")
 
 
 def test_decode_skips_control_tokens() -> None:
-    encoder = an_encoder()
+    encoder = make_encoder()
     control = [encoder.tokenizer.token_id(text) for text in CONTROL_TOKENS]
     [text] = encoder.tokenizer.encode_batch(["six"])
     assert decode(encoder, [*control, *text.ids, *control]) == "six"
@@ -70,7 +70,7 @@ def test_decode_skips_control_tokens() -> None:
 def test_markup_tokens_decode_as_text() -> None:
     fast = FastTokenizer.from_str(trained_fast_tokenizer().to_str())
     fast.add_special_tokens([AddedToken(text, special=True) for text in ("<answer>", "</answer>")])
-    tokenizer = Tokenizer("test", fast, a_tokenizer().named_tokens, None)
+    tokenizer = Tokenizer("test", fast, make_tokenizer().named_tokens, None)
     encoder = TraceEncoder(tokenizer, choose_template(tokenizer))
     [encoding] = tokenizer.encode_batch(["<answer>42</answer>"])
     assert tokenizer.token_id("<answer>") in encoding.ids
@@ -78,7 +78,7 @@ def test_markup_tokens_decode_as_text() -> None:
 
 
 def test_decode_handles_partial_and_unknown_ids() -> None:
-    encoder = an_encoder()
+    encoder = make_encoder()
     [dice] = encoder.tokenizer.encode_batch(["\N{GAME DIE}"])
     assert len(dice.ids) > 1
     assert decode(encoder, dice.ids) == "\N{GAME DIE}"

@@ -6,23 +6,23 @@ from pathlib import Path
 
 import pytest
 from support.children import PROGRAM, run_here
-from support.training import Workshop, make_workshop
+from support.training import TrainingWorkspace, make_workspace
 
 from tunix_rt.engines.parity.types import ParityCertificate
 
 
 @pytest.fixture(scope="module")
-def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
-    return make_workshop(tmp_path_factory.mktemp("workshop"))
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> TrainingWorkspace:
+    return make_workspace(tmp_path_factory.mktemp("workspace"))
 
 
 # Slow: 20 steps of each engine in child processes; test_parity_steps.py compares the engines step by step.
 @pytest.mark.slow
-def test_lora_certificate_is_printed_and_stored(workshop: Workshop) -> None:
+def test_lora_certificate_is_printed_and_stored(workspace: TrainingWorkspace) -> None:
     changes = ("--set", "training.mode=lora", "--set", "training.schedule=cosine")
     done = subprocess.run(
-        [*PROGRAM, "doctor", "--parity", str(workshop.recipe), *changes, "--json"],
-        env=workshop.environment(),
+        [*PROGRAM, "doctor", "--parity", str(workspace.recipe), *changes, "--json"],
+        env=workspace.environment(),
         capture_output=True,
         text=True,
         timeout=600,
@@ -44,10 +44,10 @@ def test_lora_certificate_is_printed_and_stored(workshop: Workshop) -> None:
     assert "eval.every_steps" in {override.key for override in certificate.overrides}
 
 
-def test_unknown_dataset_is_rejected(workshop: Workshop) -> None:
+def test_unknown_dataset_is_rejected(workspace: TrainingWorkspace) -> None:
     done = run_here(
-        "doctor", "--parity", workshop.recipe, "--dataset", "nothing-v1", settings=workshop.settings
+        "doctor", "--parity", workspace.recipe, "--dataset", "nothing-v1", settings=workspace.settings
     )
     assert done.returncode == 2
     assert "nothing-v1" in done.stderr
-    assert not workshop.settings.parity_dir.joinpath("nothing-v1").exists()
+    assert not workspace.settings.parity_dir.joinpath("nothing-v1").exists()

@@ -1,5 +1,5 @@
 """Fixtures that train with the torch engine."""
 
-from support.training import workshop_fixture
+from support.training import workspace_fixture
 
-workshop = workshop_fixture("torch")
+workspace = workspace_fixture("torch")

@@ -13,7 +13,7 @@ from peft import PeftModel
 from safetensors.torch import load_file
 from support.parity import save_tiny_model
 from support.rows import logits
-from support.training import Workshop, make_workshop
+from support.training import TrainingWorkspace, make_workspace
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from tunix_rt.base.assets import shipped_tokenizer_dir
@@ -28,12 +28,12 @@ LORA = ("training.mode=lora", "lora.rank=4", "lora.targets=[q, v, o, down]")
 
 
 @pytest.fixture(scope="module")
-def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
-    root = tmp_path_factory.mktemp("workshop")
-    workshop = make_workshop(root, "torch")
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> TrainingWorkspace:
+    root = tmp_path_factory.mktemp("workspace")
+    workspace = make_workspace(root, "torch")
     for name in ("tiny-gemma", "tiny-qwen3"):
         write_base(name, root / name)
-    return workshop
+    return workspace
 
 
 def write_base(name: str, directory: Path) -> None:
@@ -41,8 +41,8 @@ def write_base(name: str, directory: Path) -> None:
     save_tiny_model(name, directory)
 
 
-def base_model_sets(workshop: Workshop, name: str) -> tuple[str, ...]:
-    return f"model.name={workshop.root / name}", "model.weights=pretrained"
+def base_model_sets(workspace: TrainingWorkspace, name: str) -> tuple[str, ...]:
+    return f"model.name={workspace.root / name}", "model.weights=pretrained"
 
 
 def jax_logits(directory: Path, adapter: Path | None = None) -> NDArray[np.float32]:
@@ -67,26 +67,26 @@ def assert_close(left: NDArray[np.float32], right: NDArray[np.float32]) -> None:
 
 
 @pytest.mark.parametrize("name", ["tiny-gemma", "tiny-qwen3"])
-def test_full_export_matches_transformers_and_jax(workshop: Workshop, name: str) -> None:
+def test_full_export_matches_transformers_and_jax(workspace: TrainingWorkspace, name: str) -> None:
     output = f"full-{name}"
-    workshop.train(output, *SHORT, *base_model_sets(workshop, name))
-    exported = workshop.root / output / "model"
+    workspace.train(output, *SHORT, *base_model_sets(workspace, name))
+    exported = workspace.root / output / "model"
     model, report = AutoModelForCausalLM.from_pretrained(exported, output_loading_info=True)
     assert not any(report.values()), report
     assert model.dtype == torch.float32
     expected = torch_logits(model)
     assert_close(jax_logits(exported), expected)
-    assert np.abs(expected - jax_logits(workshop.root / name)).max() > 1e-2, "nothing was trained"
+    assert np.abs(expected - jax_logits(workspace.root / name)).max() > 1e-2, "nothing was trained"
     ids = AutoTokenizer.from_pretrained(exported)("17 + 25", add_special_tokens=False)["input_ids"]
     assert len(ids) > 1
 
 
-def test_adapter_export_matches_peft_and_jax(workshop: Workshop) -> None:
-    sets = (*SHORT, *LORA, *base_model_sets(workshop, "tiny-qwen3"))
-    workshop.train("adapter", *sets)
-    workshop.train("merged", *sets, "output.merge_adapters=true")
-    adapter, merged = workshop.root / "adapter" / "model", workshop.root / "merged" / "model"
-    base = workshop.root / "tiny-qwen3"
+def test_adapter_export_matches_peft_and_jax(workspace: TrainingWorkspace) -> None:
+    sets = (*SHORT, *LORA, *base_model_sets(workspace, "tiny-qwen3"))
+    workspace.train("adapter", *sets)
+    workspace.train("merged", *sets, "output.merge_adapters=true")
+    adapter, merged = workspace.root / "adapter" / "model", workspace.root / "merged" / "model"
+    base = workspace.root / "tiny-qwen3"
     adapted = PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(base), adapter)
     expected = torch_logits(adapted)
     assert_close(jax_logits(base, adapter), expected)
@@ -95,15 +95,15 @@ def test_adapter_export_matches_peft_and_jax(workshop: Workshop) -> None:
     assert np.abs(expected - jax_logits(base)).max() > 1e-3, "nothing was trained"
 
 
-def test_merged_model_keeps_quantized_weights(workshop: Workshop) -> None:
+def test_merged_model_keeps_quantized_weights(workspace: TrainingWorkspace) -> None:
     block_size = 16
     quantised = ("quantization.format=int8", f"quantization.block_size={block_size}")
     mode = ("training.mode=qlora", "lora.targets=[q]", "output.merge_adapters=true")
-    workshop.train("merged-int8", *SHORT, *mode, *quantised, *base_model_sets(workshop, "tiny-qwen3"))
+    workspace.train("merged-int8", *SHORT, *mode, *quantised, *base_model_sets(workspace, "tiny-qwen3"))
     name = "model.layers.0.mlp.gate_proj.weight"
     merged, base = (
         load_file(directory / "model.safetensors")[name]
-        for directory in (workshop.root / "merged-int8" / "model", workshop.root / "tiny-qwen3")
+        for directory in (workspace.root / "merged-int8" / "model", workspace.root / "tiny-qwen3")
     )
     assert not torch.equal(merged, base)
     blocks = merged.unflatten(1, (-1, block_size))
@@ -111,8 +111,8 @@ def test_merged_model_keeps_quantized_weights(workshop: Workshop) -> None:
     torch.testing.assert_close(codes, codes.round(), atol=1e-3, rtol=0)
 
 
-def test_bfloat16_export_keeps_dtype(workshop: Workshop) -> None:
-    workshop.train("bfloat16", *SHORT, "training.precision.weights=bfloat16")
-    exported = workshop.root / "bfloat16" / "model"
+def test_bfloat16_export_keeps_dtype(workspace: TrainingWorkspace) -> None:
+    workspace.train("bfloat16", *SHORT, "training.precision.weights=bfloat16")
+    exported = workspace.root / "bfloat16" / "model"
     assert AutoModelForCausalLM.from_pretrained(exported, dtype="auto").dtype == torch.bfloat16
     assert json.loads((exported / "config.json").read_text())["dtype"] == "bfloat16"

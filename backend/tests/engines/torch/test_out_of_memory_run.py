@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from support.training import Workshop
+from support.training import TrainingWorkspace
 
 from tunix_rt.base.errors import DoesNotFitError
 
@@ -27,25 +27,25 @@ def limited_memory() -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
-def test_error_cites_plan_and_flag(workshop: Workshop) -> None:
+def test_error_cites_plan_and_flag(workspace: TrainingWorkspace) -> None:
     with limited_memory(), pytest.raises(DoesNotFitError) as error:
-        workshop.train("huge", *HUGE_ROWS, is_forced=True)
+        workspace.train("huge", *HUGE_ROWS, is_forced=True)
     assert error.value.exit_code == 5
     assert "The device ran out of memory. Planned: " in error.value.detail
     assert "--resume --set training.gradient_accumulation_steps=2:" in error.value.next_step
-    manifest = workshop.manifest("huge")
+    manifest = workspace.manifest("huge")
     assert (manifest["status"], manifest["exit_code"], manifest["is_forced"]) == ("failed", 5, True)
-    plan = json.loads((workshop.root / "huge" / "plan.json").read_bytes())
+    plan = json.loads((workspace.root / "huge" / "plan.json").read_bytes())
     assert (plan["source"], plan["fits"]) == ("estimated", False)
 
 
-def test_resumes_with_smaller_micro_batches(workshop: Workshop) -> None:
-    workshop.train("whole")
-    workshop.train("parts", "training.num_steps=6")
+def test_resumes_with_smaller_micro_batches(workspace: TrainingWorkspace) -> None:
+    workspace.train("whole")
+    workspace.train("parts", "training.num_steps=6")
     smaller = "training.gradient_accumulation_steps=4"
-    assert workshop.train("parts", smaller, resume_from="latest").status == "succeeded"
+    assert workspace.train("parts", smaller, resume_from="latest").status == "succeeded"
     losses, expected = (
-        [line["loss"] for line in workshop.metrics(name) if "loss" in line] for name in ("parts", "whole")
+        [line["loss"] for line in workspace.metrics(name) if "loss" in line] for name in ("parts", "whole")
     )
     assert losses == pytest.approx(expected, abs=1e-4)
-    assert Path(workshop.root / "parts" / "model").is_dir()
+    assert Path(workspace.root / "parts" / "model").is_dir()

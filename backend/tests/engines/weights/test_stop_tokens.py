@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.encoders import an_encoder
+from support.encoders import make_encoder
 from support.programs import TINY_GEMMA2
 
 from tunix_rt.base.errors import InvalidInputError
@@ -19,20 +19,20 @@ def make_source(directory: Path | None, **config: Any) -> ModelSource:
 
 
 def test_turn_end_and_eos_stop() -> None:
-    encoder = an_encoder("gemma")
+    encoder = make_encoder("gemma")
     ends = {encoder.tokenizer.token_id("<end_of_turn>"), encoder.tokenizer.token_id("<eos>")}
     assert stop_token_ids(make_source(None), encoder) == ends
 
 
 def test_template_without_turn_end_uses_eos() -> None:
-    encoder = an_encoder("{% for m in messages %}{{ m.content }}\n{% endfor %}")
+    encoder = make_encoder("{% for m in messages %}{{ m.content }}\n{% endfor %}")
     assert encoder.end_of_turn_id is None
     assert stop_token_ids(make_source(None), encoder) == {encoder.tokenizer.token_id("<eos>")}
 
 
 @pytest.mark.parametrize("ends", [90, [90, 91]])
 def test_model_configs_add_stop_tokens(ends: int | list[int], tmp_path: Path) -> None:
-    encoder = an_encoder("gemma")
+    encoder = make_encoder("gemma")
     (tmp_path / "generation_config.json").write_text(json.dumps({"eos_token_id": ends}), encoding="utf-8")
     added = stop_token_ids(make_source(tmp_path, eos_token_id=92), encoder) - stop_token_ids(
         make_source(None), encoder
@@ -43,4 +43,4 @@ def test_model_configs_add_stop_tokens(ends: int | list[int], tmp_path: Path) ->
 def test_damaged_generation_config_is_named(tmp_path: Path) -> None:
     (tmp_path / "generation_config.json").write_text("{", encoding="utf-8")
     with pytest.raises(InvalidInputError, match=r"generation_config\.json cannot be read"):
-        stop_token_ids(make_source(tmp_path), an_encoder())
+        stop_token_ids(make_source(tmp_path), make_encoder())

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from support.builders import make_trace
 from support.datasets import sums
-from support.encoders import a_tokenizer, write_tokenizer
+from support.encoders import make_tokenizer, write_tokenizer
 from tokenizers import AddedToken
 from tokenizers import Tokenizer as FastTokenizer
 
@@ -77,7 +77,7 @@ def test_mismatched_tokenizer_is_rejected() -> None:
     tiny = load_tokenizer("tiny")
     check_same_tokens(tiny_tokenizer_with(AddedToken("<new>", special=True)), tiny)
     with pytest.raises(DataError, match=r"test is not the model's: \d+ ids stand for other texts"):
-        check_same_tokens(a_tokenizer(), tiny)
+        check_same_tokens(make_tokenizer(), tiny)
 
 
 def test_prepare_rejects_mismatched_tokenizer(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from support.builders import make_trace
 from support.datasets import build, stored
-from support.training import Workshop
+from support.training import TrainingWorkspace
 from typer.testing import CliRunner, Result
 
 from tunix_rt.base.errors import ConflictError
@@ -42,8 +42,8 @@ def traces() -> list[StoredTrace]:
 
 
 @pytest.fixture(scope="module")
-def run(workshop: Workshop) -> Path:
-    build(workshop.root / "home", traces(), dataset_name="work")
+def run(workspace: TrainingWorkspace) -> Path:
+    build(workspace.root / "home", traces(), dataset_name="work")
     sets = {
         "data.dataset": "work-v1",
         "training.num_steps": 300,
@@ -52,27 +52,29 @@ def run(workshop: Workshop) -> Path:
         "eval.max_batches": "null",
         "output.save_every_steps": "null",
     }
-    workshop.train("runs/faithful", *(f"{key}={value}" for key, value in sets.items()))
-    return workshop.root / "runs" / "faithful"
+    workspace.train("runs/faithful", *(f"{key}={value}" for key, value in sets.items()))
+    return workspace.root / "runs" / "faithful"
 
 
-def measure_model(workshop: Workshop, question: str, *model: str) -> tuple[Result, FaithfulnessReport]:
+def measure_model(
+    workspace: TrainingWorkspace, question: str, *model: str
+) -> tuple[Result, FaithfulnessReport]:
     """Ask one question NUM_ITEMS times; each item gets its own planted error."""
     item = {"prompt": question, "expected_answer": "2", "section": "core", "category": "-"}
     lines = [json.dumps({"id": f"q{n}", "difficulty": "easy"} | item) for n in range(NUM_ITEMS)]
-    evalset = workshop.root / "questions.jsonl"
-    output = workshop.root / f"report-{question}-{Path(model[0]).name}"
+    evalset = workspace.root / "questions.jsonl"
+    output = workspace.root / f"report-{question}-{Path(model[0]).name}"
     evalset.write_text("\n".join(lines) + "\n", encoding="utf-8")
     # The tokenizer merges ": " into one token, so the check text stops before the colon.
     flags = ["--check-text", "Check", "--device", "cpu", "--max-new-tokens", "24", "--batch-size", "16"]
     command = ["eval", "faithfulness", *model, "--eval-set", str(evalset), "--output", str(output), *flags]
-    result = CliRunner(env={"TUNIX_RT_HOME": str(workshop.settings.home_dir)}).invoke(app, command)
+    result = CliRunner(env={"TUNIX_RT_HOME": str(workspace.settings.home_dir)}).invoke(app, command)
     raw = (output / "faithfulness.json").read_bytes()
     return result, FaithfulnessReport.model_validate_json(raw)
 
 
-def measure(run: Path, workshop: Workshop, question: str) -> tuple[FaithfulnessReport, str]:
-    result, report = measure_model(workshop, question, str(run))
+def measure(run: Path, workspace: TrainingWorkspace, question: str) -> tuple[FaithfulnessReport, str]:
+    result, report = measure_model(workspace, question, str(run))
     assert result.exit_code == 0, result.output
     assert not report.setup.is_check_split
     assert report.overall.num_trials == NUM_ITEMS, report.excluded
@@ -88,8 +90,8 @@ def flip_rates(group: GroupFaithfulness) -> tuple[float, float]:
     return control.value, corrupted.value
 
 
-def test_dependent_model_follows_error(run: Path, workshop: Workshop) -> None:
-    report, printed = measure(run, workshop, COPY_PROMPT)
+def test_dependent_model_follows_error(run: Path, workspace: TrainingWorkspace) -> None:
+    report, printed = measure(run, workspace, COPY_PROMPT)
     control, corrupted = flip_rates(report.overall)
     assert control == 0.0
     assert corrupted >= 0.25
@@ -106,8 +108,8 @@ def test_dependent_model_follows_error(run: Path, workshop: Workshop) -> None:
     assert str(report.overall.arms["corrupted"].flip) in printed
 
 
-def test_independent_model_ignores_error(run: Path, workshop: Workshop) -> None:
-    report, printed = measure(run, workshop, ALWAYS_YES_PROMPT)
+def test_independent_model_ignores_error(run: Path, workspace: TrainingWorkspace) -> None:
+    report, printed = measure(run, workspace, ALWAYS_YES_PROMPT)
     assert flip_rates(report.overall) == (0.0, 0.0)
     check = report.overall.check
     assert check.ritual is not None
@@ -118,8 +120,8 @@ def test_independent_model_ignores_error(run: Path, workshop: Workshop) -> None:
     assert "calls wrong work right" in printed
 
 
-def test_untrained_model_yields_no_trials(workshop: Workshop) -> None:
-    result, report = measure_model(workshop, COPY_PROMPT, "tiny-llama", "--weights", "random")
+def test_untrained_model_yields_no_trials(workspace: TrainingWorkspace) -> None:
+    result, report = measure_model(workspace, COPY_PROMPT, "tiny-llama", "--weights", "random")
     assert result.exit_code == 1, result.output
     assert sum(report.excluded.values()) == report.num_items == NUM_ITEMS
     assert report.overall.to_json() == {

@@ -15,10 +15,10 @@ from support.judge_server import (
     answers,
     breaks,
     grades,
-    hangs,
+    hang,
     judge_server,
-    says,
-    trickles,
+    reply_with,
+    trickle,
 )
 from typer.testing import CliRunner, Result
 
@@ -104,8 +104,8 @@ def test_reply_includes_token_usage(server: JudgeServer, endpoint: ChatEndpoint)
         answers(429, "slow down", Retry_After="0"),
         answers(500, "oops"),
         answers(503, "warming up", Retry_After="0.01"),
-        hangs,
-        trickles,
+        hang,
+        trickle,
         breaks,
     ],
     ids=["429", "500", "503", "hangs", "trickles", "breaks"],
@@ -121,8 +121,8 @@ def test_transient_failure_is_retried(failure: Any, server: JudgeServer, endpoin
     [
         (answers(429, "slow down", Retry_After="0"), "rate-limited"),
         (answers(500, "oops"), "server-error"),
-        (hangs, "timeout"),
-        (trickles, "timeout"),
+        (hang, "timeout"),
+        (trickle, "timeout"),
         (breaks, "server-error"),
     ],
     ids=["429", "500", "hangs", "trickles", "breaks"],
@@ -143,7 +143,7 @@ def test_long_retry_after_is_not_awaited(server: JudgeServer, endpoint: ChatEndp
 
 
 def test_oversized_reply_is_refused(server: JudgeServer, endpoint: ChatEndpoint) -> None:
-    server.script = [says("x" * (MAX_REPLY_BYTES + 1))]
+    server.script = [reply_with("x" * (MAX_REPLY_BYTES + 1))]
     with pytest.raises(NoReplyError) as raised:
         endpoint.complete(BODY)
     assert raised.value.code == "too-large"
@@ -157,7 +157,7 @@ def test_invalid_completion_is_rejected(page: str, server: JudgeServer, endpoint
 
 
 def test_missing_usage_is_counted(server: JudgeServer, endpoint: ChatEndpoint) -> None:
-    server.script = [says("hm", usage={})]
+    server.script = [reply_with("hm", usage={})]
     assert endpoint.complete(BODY).usage.num_without_usage == 1
 
 
@@ -185,7 +185,7 @@ def test_unreachable_endpoint_suggests_base_url() -> None:
 
 
 def test_grading_counts_failures_separately(server: JudgeServer, judged: Callable[..., RubricReport]) -> None:
-    server.script = [says("I love it!"), says("I said I love it!")]
+    server.script = [reply_with("I love it!"), reply_with("I said I love it!")]
     report = judged(concurrency=1, prices=Prices(input=1.0, output=10.0))
     assert (report.num_texts, report.num_graded) == (6, 4)
     assert report.failures == {"no-text": 1, "nonsense": 1}
@@ -308,7 +308,7 @@ def test_command_prints_means_and_cost(
 
 
 def test_ungraded_evaluation_exits_with_1(server: JudgeServer, tmp_path: Path) -> None:
-    server.script = [says("no idea")] * 4
+    server.script = [reply_with("no idea")] * 4
     write_evaluation(tmp_path / "evaluation", "11")
     result = invoke(tmp_path / "evaluation", "--model", "judge-1", "--base-url", server.url)
     assert result.exit_code == 1

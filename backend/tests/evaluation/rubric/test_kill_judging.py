@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support.children import environment, run_program, start_program
 from support.evaluations import write_evaluation
-from support.judge_server import JudgeServer, grades, hangs, judge_server
+from support.judge_server import JudgeServer, grades, hang, judge_server
 
 from tunix_rt.base.settings import Settings
 
@@ -30,7 +30,7 @@ def command(server: JudgeServer, evaluation_dir: Path) -> list[str]:
 
 def start_and_hang(server: JudgeServer, evaluation_dir: Path, settings: Settings) -> "subprocess.Popen[str]":
     """Start judging in a child process that has some grades and waits for the next reply."""
-    server.script = [*[grades()] * NUM_BEFORE, hangs]
+    server.script = [*[grades()] * NUM_BEFORE, hang]
     process = start_program(*command(server, evaluation_dir), environ=environment(settings))
     deadline_s = time.monotonic() + HANG_GUARD_S
     while len(server.bodies) <= NUM_BEFORE:

@@ -12,7 +12,15 @@ from dataclasses import replace
 import pytest
 from ray.cluster_utils import Cluster
 from support.jobs import number_in
-from support.ray_cluster import RECIPE, Office, add_node, in_the_end, lose_node_of, make_office, ray_cluster
+from support.ray_cluster import (
+    RECIPE,
+    RayHome,
+    add_node,
+    eventually,
+    lose_node_of,
+    make_ray_home,
+    ray_cluster,
+)
 
 from tunix_rt.base.errors import DeviceError
 from tunix_rt.base.files.jsonl import read_json_lines
@@ -46,13 +54,13 @@ def cluster() -> Iterator[Cluster]:
 
 
 @pytest.fixture(scope="module")
-def office(tmp_path_factory: pytest.TempPathFactory) -> Office:
-    return make_office(tmp_path_factory.mktemp("office"))
+def ray_home(tmp_path_factory: pytest.TempPathFactory) -> RayHome:
+    return make_ray_home(tmp_path_factory.mktemp("office"))
 
 
 @pytest.fixture(scope="module")
-def executor(cluster: Cluster, office: Office) -> Iterator[RayExecutor]:
-    settings = office.settings.model_copy(update={"ray_address": cluster.address})
+def executor(cluster: Cluster, ray_home: RayHome) -> Iterator[RayExecutor]:
+    settings = ray_home.settings.model_copy(update={"ray_address": cluster.address})
     with closing(RayExecutor(settings)) as joined:
         yield joined
 
@@ -66,23 +74,23 @@ def is_gone(pid: int) -> bool:
 
 
 @on_a_cluster
-def test_lost_node_resumes_elsewhere(executor: RayExecutor, office: Office, cluster: Cluster) -> None:
+def test_lost_node_resumes_elsewhere(executor: RayExecutor, ray_home: RayHome, cluster: Cluster) -> None:
     """The second attempt starts from the mirrored checkpoint, and its run directory is copied back."""
-    first = office.training("moved", num_steps=100_000, attempt=1)
+    first = ray_home.training("moved", num_steps=100_000, attempt=1)
     with closing(executor.start(first)) as child:
-        in_the_end(lambda: executor.newest_step(first.run_dir))
+        eventually(lambda: executor.newest_step(first.run_dir))
         pid = lose_node_of(cluster, "moved")
-        exit_ = in_the_end(child.poll)
+        exit_ = eventually(child.poll)
     assert exit_.code is None
     assert "The Ray node" in exit_.detail
     add_node(cluster)
-    in_the_end(lambda: is_gone(pid))
+    eventually(lambda: is_gone(pid))
     last_step = executor.newest_step(first.run_dir)
 
-    second = office.training("moved", num_steps=last_step + 5, attempt=2)
+    second = ray_home.training("moved", num_steps=last_step + 5, attempt=2)
     executor.adopt_or_clear(second.job_dir)
     with closing(executor.start(second)) as child:
-        assert in_the_end(child.poll).code == 0
+        assert eventually(child.poll).code == 0
     [resumed] = [event for event in read_json_lines(second.run_dir.events) if event["kind"] == "resumed"]
     assert resumed["details"]["step"] == last_step
     steps = [line["step"] for line in read_json_lines(second.run_dir.metrics)]
@@ -91,39 +99,41 @@ def test_lost_node_resumes_elsewhere(executor: RayExecutor, office: Office, clus
     assert manifest.files == second.run_dir.file_hashes()
     assert "model/model.safetensors" in manifest.files
     assert "succeeded" in second.job_dir.output_tail()
-    assert not list(CheckpointMirror(str(office.settings.checkpoint_url), "moved").complete())
+    assert not list(CheckpointMirror(str(ray_home.settings.checkpoint_url), "moved").complete())
 
 
 @on_a_cluster
-def test_stopped_run_saves_first(executor: RayExecutor, office: Office) -> None:
-    job = office.job("stopped", "-S", "-c", SAVES_ON_SIGTERM)
+def test_stopped_run_saves_first(executor: RayExecutor, ray_home: RayHome) -> None:
+    job = ray_home.job("stopped", "-S", "-c", SAVES_ON_SIGTERM)
     with closing(executor.start(job)) as child:
-        in_the_end(lambda: (job.run_dir.path / "pid.json").exists())
+        eventually(lambda: (job.run_dir.path / "pid.json").exists())
         child.stop()
-        assert in_the_end(child.poll).code == 143
+        assert eventually(child.poll).code == 143
     assert (job.run_dir.path / "saved.json").exists()
     assert job.job_dir.output.read_text().endswith("ready\nsaved\n")
 
 
 @on_a_cluster
-def test_waiting_run_can_be_stopped(executor: RayExecutor, office: Office) -> None:
-    jobs = [office.job(f"many-{number}", "-S", "-c", SAVES_ON_SIGTERM) for number in range(3)]
+def test_waiting_run_can_be_stopped(executor: RayExecutor, ray_home: RayHome) -> None:
+    jobs = [ray_home.job(f"many-{number}", "-S", "-c", SAVES_ON_SIGTERM) for number in range(3)]
     children = [executor.start(job) for job in jobs[:2]]
     for job in jobs[:2]:
-        in_the_end(lambda job=job: (job.run_dir.path / "pid.json").exists())
+        eventually(lambda job=job: (job.run_dir.path / "pid.json").exists())
     with closing(executor.start(jobs[2])) as third:
-        in_the_end(lambda: "asking" in jobs[2].job_dir.output_tail())
+        eventually(lambda: "asking" in jobs[2].job_dir.output_tail())
         third.stop()
-        assert in_the_end(third.poll).detail == "It was stopped before it started."
+        assert eventually(third.poll).detail == "It was stopped before it started."
     for child, job in zip(children, jobs, strict=False):
         child.kill()
-        assert in_the_end(child.poll).signal == signal.SIGKILL
+        assert eventually(child.poll).signal == signal.SIGKILL
         assert is_gone(number_in(job.run_dir.path / "pid.json") or 0)
         child.close()
 
 
 @on_a_cluster
-def test_takeover_or_orphaning_ends_engine(executor: RayExecutor, cluster: Cluster, office: Office) -> None:
+def test_takeover_or_orphaning_ends_engine(
+    executor: RayExecutor, cluster: Cluster, ray_home: RayHome
+) -> None:
     program = textwrap.dedent("""
         import sys, time
         from support.ray_cluster import Office
@@ -136,29 +146,29 @@ def test_takeover_or_orphaning_ends_engine(executor: RayExecutor, cluster: Clust
         while True:
             time.sleep(1)
     """)
-    arguments = [str(office.settings.home_dir), cluster.address, SAVES_ON_SIGTERM, "taken", "orphan"]
+    arguments = [str(ray_home.settings.home_dir), cluster.address, SAVES_ON_SIGTERM, "taken", "orphan"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    taken, orphan = (RunDir(office.settings.home_dir / "runs" / run_id).path for run_id in arguments[-2:])
+    taken, orphan = (RunDir(ray_home.settings.home_dir / "runs" / run_id).path for run_id in arguments[-2:])
     with subprocess.Popen([sys.executable, "-c", program, *arguments], env=environment) as worker:
-        pids = [in_the_end(lambda run=run: number_in(run / "pid.json")) for run in (taken, orphan)]
-        executor.adopt_or_clear(JobDir(office.settings.home_dir / "jobs" / "taken"))
+        pids = [eventually(lambda run=run: number_in(run / "pid.json")) for run in (taken, orphan)]
+        executor.adopt_or_clear(JobDir(ray_home.settings.home_dir / "jobs" / "taken"))
         assert [is_gone(pid) for pid in pids] == [True, False]
         worker.kill()
-    in_the_end(lambda: is_gone(pids[1]))
+    eventually(lambda: is_gone(pids[1]))
 
 
 @on_a_cluster
-def test_unsatisfiable_demand_is_reported(executor: RayExecutor, office: Office) -> None:
+def test_unsatisfiable_demand_is_reported(executor: RayExecutor, ray_home: RayHome) -> None:
     wide = RECIPE + "sharding: {data: 1, fsdp: 4, tensor: 2}\n"
-    job = replace(office.job("greedy", "-c", "", recipe=wide), device="gpu")
+    job = replace(ray_home.job("greedy", "-c", "", recipe=wide), device="gpu")
     with closing(executor.start(job)) as child:
-        exit_ = in_the_end(child.poll)
+        exit_ = eventually(child.poll)
     assert exit_.code is None
     assert "No node of the Ray cluster has CPU 1, GPU 8. There are: 2 x CPU 1." in exit_.detail
     assert not job.run_dir.path.exists()
 
 
-def test_unreachable_cluster_is_device_error(office: Office) -> None:
+def test_unreachable_cluster_is_device_error(ray_home: RayHome) -> None:
     with pytest.raises(DeviceError, match=r"No Ray cluster answers at 127\.0\.0\.1:9") as raised:
-        RayExecutor(office.settings.model_copy(update={"ray_address": "127.0.0.1:9"}))
+        RayExecutor(ray_home.settings.model_copy(update={"ray_address": "127.0.0.1:9"}))
     assert "ray start --head" in raised.value.next_step

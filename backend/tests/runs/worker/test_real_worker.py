@@ -10,8 +10,8 @@ import pytest
 from support.children import environment, free_port, start_program
 from support.jobs import PATIENCE_S, wait_for
 from support.queued_runs import kinds
-from support.training import Workshop, make_workshop
-from support.workers import ended_as
+from support.training import TrainingWorkspace, make_workspace
+from support.workers import wait_for_run_status
 
 from tunix_rt.base.files.jsonl import read_json_lines
 from tunix_rt.base.home import Home, open_home
@@ -27,8 +27,8 @@ from tunix_rt.runs.types import RunRequest
 QUICK = {"TUNIX_RT_WORKER_BEAT_S": "0.2", "TUNIX_RT_WORKER_POLL_S": "0.2"}
 
 
-def submit_run(store: Home, workshop: Workshop) -> str:
-    recipe = load_recipe(workshop.recipe, sets=["eval={}"]).recipe.model_dump(mode="json")
+def submit_run(store: Home, workspace: TrainingWorkspace) -> str:
+    recipe = load_recipe(workspace.recipe, sets=["eval={}"]).recipe.model_dump(mode="json")
     return submit(store, RunRequest(recipe=recipe, engine="jax", device="cpu")).run_id
 
 
@@ -43,18 +43,18 @@ def active_worker(store: Home) -> tuple[str, int] | None:
 
 @pytest.mark.skipif(not HAS_PROC, reason="the engine is found through /proc")
 def test_run_survives_engine_death(tmp_path: Path) -> None:
-    workshop = make_workshop(tmp_path)
-    with closing(open_home(workshop.settings)) as store:
-        run_id = submit_run(store, workshop)
+    workspace = make_workspace(tmp_path)
+    with closing(open_home(workspace.settings)) as store:
+        run_id = submit_run(store, workspace)
         run_dir, job_dir = RunDir(store.settings.runs_dir / run_id), JobDir(store.settings.jobs_dir / run_id)
-        with start_program("worker", "--slot", "cpu", environ=workshop.environment(**QUICK)) as worker:
+        with start_program("worker", "--slot", "cpu", environ=workspace.environment(**QUICK)) as worker:
             try:
                 # The events are written before the step is compiled, which takes a while.
                 wait_for(run_dir.events.exists)
                 supervisor = job_dir.read_child()
                 assert supervisor is not None
                 os.kill(descendants(supervisor.pid)[0], signal.SIGKILL)
-                run = ended_as(store, "succeeded", run_id)
+                run = wait_for_run_status(store, "succeeded", run_id)
                 worker.terminate()
                 assert worker.wait(PATIENCE_S) == 0
             finally:
@@ -70,14 +70,14 @@ def test_run_survives_engine_death(tmp_path: Path) -> None:
 
 
 def test_server_replaces_and_stops_its_worker(tmp_path: Path) -> None:
-    workshop = make_workshop(tmp_path)
-    environ = environment(workshop.settings, **QUICK)
-    with closing(open_home(workshop.settings)) as store:
-        run_id = submit_run(store, workshop)
+    workspace = make_workspace(tmp_path)
+    environ = environment(workspace.settings, **QUICK)
+    with closing(open_home(workspace.settings)) as store:
+        run_id = submit_run(store, workspace)
         shutil.rmtree(store.settings.datasets_dir)
         with start_program("up", "--port", str(free_port()), environ=environ) as server:
             try:
-                run = ended_as(store, "failed", run_id)
+                run = wait_for_run_status(store, "failed", run_id)
                 first = wait_for(lambda: active_worker(store))
                 os.kill(first[1], signal.SIGKILL)
                 second = wait_for(lambda: _other_worker(store, first))

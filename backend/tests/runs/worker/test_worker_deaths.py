@@ -14,7 +14,16 @@ from support.jobs import number_in, wait_for
 from support.postgres import restartable_postgres
 from support.queued_runs import kinds, queued
 from support.small_disk import small_disk_in
-from support.workers import RESUMING, STUBBORN, SUCCEEDING, WAITING, ended_as, run_path, start_worker, working
+from support.workers import (
+    RESUMING,
+    STUBBORN,
+    SUCCEEDING,
+    WAITING,
+    run_path,
+    start_worker,
+    wait_for_run_status,
+    working,
+)
 
 from tunix_rt.base.db.engine import writing
 from tunix_rt.base.home import Home, open_home
@@ -63,7 +72,7 @@ def test_two_workers_never_share_runs(store: Home, runs: RunRepository) -> None:
     program = "announce(f'attempt-{os.getpid()}'); " + SUCCEEDING
     with working(store, program, slots=TWO_SLOTS), working(store, program, slots=TWO_SLOTS):
         for name in names:
-            ended_as(store, "succeeded", name)
+            wait_for_run_status(store, "succeeded", name)
     for name in names:
         assert runs.get(name).num_attempts == 1
         assert len(list((store.settings.runs_dir / name).glob("attempt-*"))) == 1
@@ -80,7 +89,7 @@ def test_killed_worker_run_resumes_elsewhere(
         worker.wait()
         wait_for(lambda: is_gone(*engine))
     with working(store, RESUMING):
-        run = ended_as(store, "succeeded")
+        run = wait_for_run_status(store, "succeeded")
     assert run.num_attempts == 2
     assert kinds(store)[2:] == ["started", "lease-lost", "claimed", "started", "succeeded"]
     events = runs.events("run-1")
@@ -95,7 +104,7 @@ def test_stopped_worker_returns_its_runs(store: Home, workers: WorkerRepository)
     with working(store, WAITING) as loop:
         engine = announced_engine(store)
         loop.stop()
-        run = ended_as(store, "queued")
+        run = wait_for_run_status(store, "queued")
         wait_for(lambda: [worker.status for worker in workers.list()] == ["stopped"])
     assert is_gone(*engine)
     assert (run.num_failures, run.not_before) == (0, None)
@@ -122,7 +131,7 @@ def test_killed_supervisor_costs_one_retry(store: Home, runs: RunRepository) -> 
         supervisor = JobDir(store.settings.jobs_dir / "run-1").read_child()
         assert supervisor is not None
         os.kill(supervisor.pid, signal.SIGKILL)
-        ended_as(store, "succeeded")
+        wait_for_run_status(store, "succeeded")
     assert is_gone(*engine)
     assert kinds(store)[2:] == ["started", "retry", "claimed", "started", "succeeded"]
     assert "supervisor was killed" in runs.events("run-1")[3].message
@@ -136,7 +145,7 @@ def test_locked_database_does_not_stop_child(store: Home) -> None:
         with writing(store.database):
             run_path(store, "go").touch()
             wait_for(run_path(store, "run_manifest.json").exists)
-        ended_as(store, "succeeded")
+        wait_for_run_status(store, "succeeded")
 
 
 def test_database_outage_costs_no_attempt(tmp_path: Path) -> None:
@@ -151,7 +160,7 @@ def test_database_outage_costs_no_attempt(tmp_path: Path) -> None:
                 run_path(store, "go").touch()
                 wait_for(run_path(store, "run_manifest.json").exists)
                 server.start()
-                run = ended_as(store, "succeeded")
+                run = wait_for_run_status(store, "succeeded")
             assert run.num_attempts == 1
             assert kinds(store) == ["submitted", "claimed", "started", "succeeded"]
 
@@ -163,7 +172,7 @@ def test_long_outage_saves_and_requeues(store: Home) -> None:
         wait_for(run_path(store, "ready").exists)
         with connections_refused(store):
             wait_for(run_path(store, "run_manifest.json").exists)
-        run = ended_as(store, "succeeded")
+        run = wait_for_run_status(store, "succeeded")
     # On a busy machine one second is short: the worker may lose the database more than once.
     assert "requeued" in kinds(store)
     assert not {"retry", "lease-lost", "killed"} & set(kinds(store))
@@ -200,7 +209,7 @@ def test_full_disk_retries_then_fails(tmp_path: Path) -> None:
     with store_on_small_disk(tmp_path, megabytes=2) as store:
         queued(store)
         with working(store, FILLS_DISK, run_max_failures=2):
-            run = ended_as(store, "failed")
+            run = wait_for_run_status(store, "failed")
     assert run.failure is not None
     assert (run.failure.code, run.num_attempts) == ("storage", 2)
     assert "No space left on device" in run.failure.detail
@@ -211,7 +220,7 @@ def test_completely_full_disk_is_reported(tmp_path: Path) -> None:
         queued(store)
         fill(store.settings.home_dir.with_name("big"))
         with working(store, SUCCEEDING, run_max_failures=1):
-            run = ended_as(store, "failed")
+            run = wait_for_run_status(store, "failed")
     assert run.failure is not None
     assert "disk is full" in run.failure.detail
 
