@@ -46,6 +46,6 @@ export async function packAndVerify({ page }: Visit, runId: string): Promise<voi
   expect(await refusal.allInnerTexts(), "why it was not packed").toEqual([]);
   await page.reload();
   await page.getByRole("button", { name: "Verify", exact: true }).click();
-  await expect(page.getByText(/Verified$/)).toBeVisible({ timeout: ENGINE_LIMIT_MS });
+  await expect(page.getByText(/Verified: consistent/)).toBeVisible({ timeout: ENGINE_LIMIT_MS });
   await expectAccessible(page);
 }

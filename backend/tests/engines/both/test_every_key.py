@@ -186,7 +186,7 @@ def label(key: RecipeKey) -> str:
 
 
 @pytest.fixture(scope="module")
-def extended_workshop(workspace: TrainingWorkspace) -> TrainingWorkspace:
+def extended_workspace(workspace: TrainingWorkspace) -> TrainingWorkspace:
     """The workspace with a second dataset and a second tokenizer."""
     build(
         workspace.settings.home_dir,
@@ -207,17 +207,17 @@ def test_every_key_has_case() -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_every_key_has_effect(name: str, extended_workshop: TrainingWorkspace) -> None:
+def test_every_key_has_effect(name: str, extended_workspace: TrainingWorkspace) -> None:
     case, key = CASES[name], name.split()[0]
     others = tuple(text for text in case.base if not text.startswith(f"{key}="))
-    changed = (*others, f"{key}={case.change.format(root=extended_workshop.root)}")
-    if extended_workshop.engine == "torch" and key in REJECTED_BY_TORCH:
+    changed = (*others, f"{key}={case.change.format(root=extended_workspace.root)}")
+    if extended_workspace.engine == "torch" and key in REJECTED_BY_TORCH:
         with pytest.raises(TunixRTError, match=r"torch|bitsandbytes"):
-            REJECTED_BY_TORCH[key](extended_workshop, changed)
+            REJECTED_BY_TORCH[key](extended_workspace, changed)
         return
-    baseline = case.observe(extended_workshop, case.base)
+    baseline = case.observe(extended_workspace, case.base)
     if case.is_rejected:
         with pytest.raises(TunixRTError):
-            case.observe(extended_workshop, changed)
+            case.observe(extended_workspace, changed)
     else:
-        assert case.observe(extended_workshop, changed) != baseline
+        assert case.observe(extended_workspace, changed) != baseline

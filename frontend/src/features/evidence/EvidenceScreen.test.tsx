@@ -27,7 +27,8 @@ function bundles(data: EvidenceRow[], damaged: string[] = []): void {
 }
 
 function verdict(passed: boolean, checks: Check[]) {
-  const body = { passed, checked_at: created_at, tunix_rt_version: "0.1.0", bundle: "run-b", checks };
+  const shown = passed ? ["consistent", "not signed"] : [];
+  const body = { passed, checked_at: created_at, tunix_rt_version: "0.1.0", bundle: "run-b", checks, shown };
   return http.post("/api/evidence/run-b/verify/live", () => HttpResponse.text(`${JSON.stringify(body)}\n`));
 }
 
@@ -89,7 +90,7 @@ test("a bundle lists its files and checks", async () => {
   expect(link.getAttribute("href")).toBe("/api/evidence/run-b/files/dataset/train.jsonl");
   screen.getByText("What was trained on.");
   await user.click(screen.getByRole("button", { name: "Verify" }));
-  await screen.findByText("Verified");
+  await screen.findByText("Verified: consistent, not signed");
   screen.getByRole("row", { name: /All files present.* passed 1 file/ });
   screen.getByRole("row", { name: /Signature valid skipped/ });
 });

@@ -19,9 +19,12 @@ const MEANINGS: Record<Check["name"], string> = {
   complete: "No required evidence is missing",
   contents: "Every file matches its schema, without nulls or placeholders",
   run: "The files of the run are consistent",
+  training: "Recipe, metrics, times, devices and log are consistent",
   dataset: "The rows are those the run was trained on",
+  evaluation: "Evaluates these weights, on questions that were not trained on",
   figures: "The metrics follow from the logged steps",
   scores: "Rescoring every answer from its raw text gives the same verdict",
+  pages: "Rendering the page and the RO-Crate again gives the same",
   signature: "Signature valid",
   replay: "Retraining the first steps gives the same losses",
 };
@@ -77,7 +80,7 @@ function Verdict({ verdict }: { verdict: EvidenceVerdict }): ReactElement {
       <p role="status">
         {verdict.passed ? (
           <Badge kind="good" sign="✓">
-            Verified
+            Verified{verdict.shown?.length ? `: ${verdict.shown.join(", ")}` : ""}
           </Badge>
         ) : (
           <Badge kind="bad" sign="✕">
