@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from tunix_rt.base.errors import InvalidInputError, first_problems
-from tunix_rt.recipes.types import Recipe
+from tunix_rt.recipes.types import MAX_COUNT, Recipe
 
 _LIMITS = {
     "exclusiveMinimum": "above {}",
@@ -103,7 +103,9 @@ def _in_words(field: Mapping[str, Any]) -> str:
         return f"a list, each {_in_words(field['items'])}"
     if "pattern" in field:
         return f"text that matches {field['pattern']}"
-    limits = [words.format(f"{field[limit]:,}") for limit, words in _LIMITS.items() if limit in field]
+    # The technical maximum is not worth printing: no recipe comes near it.
+    shown = {limit: value for limit, value in field.items() if value != MAX_COUNT}
+    limits = [words.format(f"{shown[limit]:,}") for limit, words in _LIMITS.items() if limit in shown]
     return " ".join([_TYPE_NAMES[field["type"]], " and ".join(limits)]).strip()
 
 

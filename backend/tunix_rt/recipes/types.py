@@ -24,7 +24,8 @@ AxisSize = Annotated[int, Field(ge=1)] | Literal["auto"]
 VALIDATION = "validation"
 """The default validation split."""
 
-Positive = Annotated[int, Field(ge=1, le=2**31 - 1)]
+MAX_COUNT = 2**31 - 1
+Positive = Annotated[int, Field(ge=1, le=MAX_COUNT)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 
 
