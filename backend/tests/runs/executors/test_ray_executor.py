@@ -136,13 +136,13 @@ def test_takeover_or_orphaning_ends_engine(
 ) -> None:
     program = textwrap.dedent("""
         import sys, time
-        from support.ray_cluster import Office
+        from support.ray_cluster import RayHome
         from tunix_rt.base.settings import Settings
         from tunix_rt.runs.executors.ray.executor import RayExecutor
         home, address, engine, *runs = sys.argv[1:]
-        office = Office(Settings(home=home))
+        ray_home = RayHome(Settings(home=home))
         executor = RayExecutor(Settings(home=home, ray_address=address))
-        children = [executor.start(office.job(run_id, "-S", "-c", engine)) for run_id in runs]
+        children = [executor.start(ray_home.job(run_id, "-S", "-c", engine)) for run_id in runs]
         while True:
             time.sleep(1)
     """)
