@@ -202,3 +202,8 @@ def test_published_target_names_are_translated(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError) as raised:
         load_text(tmp_path, SMALL + "lora: {targets: [q_proj, up_proj]}\n")
     assert "'q_proj' is written 'q' here; lora.targets: 'up_proj' is written 'up' here." in str(raised.value)
+
+
+def test_too_large_count_names_limit(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match="batch_size must be at most 2,147,483,647, not 2147483648"):
+        load_text(tmp_path, SMALL + "  batch_size: 2147483648\n")

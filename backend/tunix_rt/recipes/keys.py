@@ -164,6 +164,8 @@ def _problem(details: ErrorDetails) -> str:
     value = details["input"]
     if path == "lora.targets" and isinstance(value, str) and value.endswith("_proj"):
         return f"{path}: {value!r} is written {value.removesuffix('_proj')!r} here"
+    if details["type"] == "less_than_equal" and details["ctx"]["le"] == MAX_COUNT:
+        return f"{path} must be at most {MAX_COUNT:,}, not {value}"
     text = "null" if value is None else str(value).lower() if isinstance(value, bool) else repr(value)
     if len(text) > _MAX_VALUE_LETTERS:
         text = f"{text[:_MAX_VALUE_LETTERS]}…"
